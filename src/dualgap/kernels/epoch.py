@@ -1,0 +1,84 @@
+"""One pass of Prox-SDCA over the rows of `order`, for a scalar and for a vector-valued loss.
+
+    maximize over alpha_i    -phi*(-alpha_i) - z (alpha_i - old) - q/2 |alpha_i - old|^2,     z = x_i'w(u),  q = s_i/S |x_i|^2/(lambda + kappa)
+
+The state is alpha and u = X'(s alpha)/S + kappa y, from which w is read through the penalty where it is needed. Neither loop knows the
+storage of the rows, the loss, the penalty, the update rule, or whether it runs inside the acceleration.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualgap.formulas import step, vector_step
+from dualgap.kernels.compile import jitable, kernel
+from dualgap.kernels.prefetch import prefetch
+from dualgap.rows import axpy, axpys, dot, dots, fetch_head, fetch_row
+
+HEAD, ROW = 8, 4
+
+
+class Data(NamedTuple):
+    """What an epoch reads: rows, targets, s_i/S, |x_i|^2 (in the metric of the penalty) and the loss with the rule to step by."""
+
+    rows: Any
+    y: Any
+    share: Any
+    norms2: Any
+    loss: Any
+    rule: Any
+
+
+class Prox(NamedTuple):
+    """The regularizer of the subproblem, R(w) + kappa/2 |w|^2: `inverse` is 1/(lambda + kappa), `free` the same of the intercept."""
+
+    penalty: Any
+    kappa: float
+    inverse: float
+    free: float
+
+
+@jitable
+def look_ahead(data: Any, alpha: Any, order: Any, t: Any) -> None:
+    """Fetch all that is indexed by the row eight steps ahead, and the row itself four ahead."""
+    if t + HEAD < order.shape[0]:
+        i = np.uint64(order[t + HEAD])
+        fetch_head(data.rows, i)
+        prefetch(alpha, i)
+        prefetch(data.y, i)
+        prefetch(data.norms2, i)
+    if t + ROW < order.shape[0]:
+        fetch_row(data.rows, np.uint64(order[t + ROW]))
+
+
+@kernel
+def epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any) -> None:
+    """Prox-SDCA for scalar dual variables."""
+    for t in range(order.shape[0]):
+        look_ahead(data, alpha, order, t)
+        i = np.uint64(order[t])
+        z = dot(data.rows, i, prox, u)
+        q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
+        new = step(data.rule, data.loss, alpha[i], data.y[i], z, q)
+        if new != alpha[i]:
+            axpy(data.rows, i, data.share[i] * (new - alpha[i]), prox, u)
+            alpha[i] = new
+
+
+@kernel
+def vector_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scratch: Any) -> None:
+    """Prox-SDCA for vector-valued dual variables; `scratch` holds 4 x k numbers."""
+    k = u.shape[1]
+    z, new, work = scratch[:k], scratch[k : 2 * k], scratch[2 * k :]
+    costs = data.loss.costs
+    for t in range(order.shape[0]):
+        look_ahead(data, alpha, order, t)
+        i = np.uint64(order[t])
+        y = data.y[i]
+        dots(data.rows, i, prox, u, z)
+        q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
+        vector_step(data.rule, data.loss, alpha[i], y, costs[y if costs.shape[0] == k else i], z, q, new, work)
+        for m in range(k):
+            work[m] = new[m] - alpha[i, m]
+            alpha[i, m] = new[m]
+        axpys(data.rows, i, data.share[i], work, prox, u)

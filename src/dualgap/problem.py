@@ -1,0 +1,223 @@
+"""The problem: rows, targets, weights, a loss and a penalty, with the sums that objectives are made of.
+
+    P(w, b) = 1/S sum_i s_i phi_i(x_i'w + b) + R(w),        S = sum_i s_i
+    D(alpha) = -1/S sum_i s_i phi_i*(-alpha_i) - R*(X'(s alpha)/S),        and sum_i s_i alpha_i = 0 where an intercept is fitted
+
+Coefficients and scores travel as one array with the intercept last, so that the rows need no column of ones: w has d + 1 rows, and as many
+columns as the loss has outputs; a scalar loss has arrays of one dimension.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dualgap import formulas
+from dualgap.kernels import gap
+from dualgap.kernels.epoch import Prox
+
+Array = npt.NDArray[np.float64]
+BLOCK = 1 << 16
+
+
+class Total(NamedTuple):
+    """A sum and how far rounding may have moved it, in units of the machine epsilon."""
+
+    value: float
+    doubt: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A validated problem; `share` is s_i/S, `norms2` is |x_i|^2, `outputs` is 0 for a scalar loss and the number of classes otherwise."""
+
+    X: Any
+    rows: Any
+    y: npt.NDArray[Any]
+    share: Array
+    norms2: Array
+    loss: Any
+    penalty: Any
+    intercept: bool
+    outputs: int
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the coefficients with the intercept."""
+        return (self.d + 1, self.outputs) if self.outputs else (self.d + 1,)
+
+    @property
+    def alpha_shape(self) -> tuple[int, ...]:
+        return (self.n, self.outputs) if self.outputs else (self.n,)
+
+    def with_loss(self, loss: Any) -> Self:
+        return replace(self, loss=loss)
+
+    @cached_property
+    def radius2(self) -> float:
+        """R^2 of the paper, n max_i s_i/S |x_i|^2, the intercept's share included and rows measured in the norm of the penalty."""
+        norms2 = self.step_norms(0.0, 0.0)[0] if getattr(self.penalty, "norm", 2.0) != 2.0 else self.norms2
+        largest = float(np.max(self.share * (norms2 + (self.mean_norm2 if self.intercept else 0.0))))
+        stretch = formulas.stretch(self.loss, self.outputs) if self.outputs else 1.0
+        return self.n * largest * float(stretch)
+
+    @cached_property
+    def mean_norm2(self) -> float:
+        """The weighted mean of |x_i|^2: the scale on which the intercept is a feature like others."""
+        mean = float(self.share @ self.norms2)
+        return mean if mean > 0.0 else 1.0
+
+    @cached_property
+    def free_columns(self) -> npt.NDArray[np.intp]:
+        """The columns whose coefficient is not penalized and not bounded."""
+        return free_columns(self.penalty)
+
+    @cached_property
+    def unheld_columns(self) -> Array:
+        """The columns of X that no penalty holds, and the intercept's column of ones, as a dense array."""
+        ones = np.broadcast_to(1.0, (self.n, 1))
+        if not self.free_columns.size:
+            return ones
+        columns = self.X[:, self.free_columns]
+        columns = np.asarray(columns if isinstance(columns, np.ndarray) else columns.toarray(), dtype=np.float64)
+        return np.hstack([columns, ones]) if self.intercept else np.ascontiguousarray(columns)
+
+    @cached_property
+    def penalty_is_norm(self) -> bool:
+        """Whether the penalty is positively homogeneous, so that w* can be bounded instead of its conjugate."""
+        inner = self.penalty.penalty if "factors" in self.penalty._fields else self.penalty
+        return self.penalty.convexity == 0.0 and hasattr(inner, "polar")
+
+    def radius(self, budget: float) -> float:
+        """A bound on the norm of the penalized coefficients of any w with R(w) <= budget."""
+        return float(self.penalty.radius(budget)) if hasattr(self.penalty, "radius") else np.inf
+
+    def step_norms(self, kappa: float, ridge_free: float) -> tuple[Array, float]:
+        """(norms2, inverse) such that norms2 * inverse is the squared norm of a row in the metric of R + kappa/2 |w|^2."""
+        p = float(getattr(self.penalty, "norm", 2.0))
+        factors = column_factors(self.penalty)
+        if p == 2.0 and factors is None:
+            return self.norms2, 1.0 / (self.penalty.convexity + kappa)
+        out = np.empty(self.n)
+        if factors is None:
+            gap.metric_row_norms(self.rows, np.ones(0), p, out)
+            return out, 1.0 / self.penalty.convexity
+        modulus = base_convexity(self.penalty) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free)
+        gap.metric_row_norms(self.rows, 1.0 / modulus, 2.0, out)
+        return out, 1.0
+
+    def blocks(self) -> Iterator[slice]:
+        """Slices of rows small enough that a temporary array of scores does not count."""
+        size = max(1, BLOCK // max(1, self.outputs))
+        for start in range(0, self.n, size):
+            yield slice(start, min(self.n, start + size))
+
+    def scores(self, w: Array, rows: slice) -> Array:
+        """x_i'w + b of the rows of a slice."""
+        z = np.empty((rows.stop - rows.start, *self.shape[1:]))
+        (gap.vector_scores if self.outputs else gap.scores)(self.rows, rows.start, w, z)
+        return z
+
+    def mean_loss(self, w: Array) -> Total:
+        """The weighted mean of the loss at w."""
+        return self._summed(lambda rows: self.mean_loss_of(self.scores(w, rows), rows))
+
+    def mean_loss_of(self, z: Array, rows: slice) -> tuple[float, float]:
+        """The part of a slice of rows in the mean loss, from its scores, and in the sensitivity of the mean to rounding."""
+        args = (z, self.y[rows], self.share[rows], self.norms2[rows])
+        total, sensitivity = (
+            gap.vector_loss_sum(self.loss, rows.start, *args, np.empty(self.outputs))
+            if self.outputs
+            else gap.loss_sum(self.loss, *args)
+        )
+        return float(total), float(sensitivity)
+
+    def _summed(self, part: Callable[[slice], tuple[float, float]]) -> Total:
+        parts = np.array([part(rows) for rows in self.blocks()])
+        return Total(float(parts[:, 0].sum()), float(parts[:, 1].sum()))
+
+    def mean_conjugate(self, alpha: Array, scale: float = 1.0) -> tuple[float, float, float]:
+        """The weighted mean of phi*(-scale alpha), that of its absolute value, and that of |alpha| |x|."""
+        args = (self.loss, alpha, scale, self.y, self.share, self.norms2)
+        sums = gap.vector_conjugate_sum(*args, np.empty(self.outputs)) if self.outputs else gap.conjugate_sum(*args)
+        return float(sums[0]), float(sums[1]), float(sums[2])
+
+    def transposed(self, alpha: Array) -> Array:
+        """X'(s alpha)/S with the sum of s alpha/S last, from alpha alone and compensated."""
+        a, low = np.zeros(self.shape), np.zeros(self.shape)
+        (gap.vector_transposed if self.outputs else gap.transposed)(self.rows, self.share, alpha, a, low)
+        a += low
+        return a
+
+    def dual_points(self, w: Array, out: Array) -> Array:
+        """alpha = -phi'(X w + b), the dual point of a primal one."""
+        for rows in self.blocks():
+            z = self.scores(w, rows)
+            if self.outputs:
+                gap.vector_dual_points(self.loss, rows.start, z, self.y[rows], out[rows])
+            else:
+                gap.dual_points(self.loss, z, self.y[rows], out[rows])
+        return out
+
+    def penalty_value(self, w: Array) -> float:
+        """R(w), for w with the intercept last."""
+        w = w[: self.d]
+        if formulas.penalty_is_coupled(self.penalty):
+            return float(self.penalty.total_value(w))
+        return float(gap.penalty_sum(self.penalty, w.reshape(self.d, -1)))
+
+    def penalty_conjugate(self, a: Array, scale: float = 1.0) -> float:
+        """R*(scale a), for a with the intercept last."""
+        a = a[: self.d]
+        if formulas.penalty_is_coupled(self.penalty):
+            return float(self.penalty.total_conjugate(scale * a))
+        return float(gap.penalty_conjugate_sum(self.penalty, a.reshape(self.d, -1), scale))
+
+    def weights(self, prox: Prox, u: Array) -> Array:
+        """The w that belongs to u."""
+        w = np.empty(self.shape)
+        gap.read_weights(prox, u.reshape(self.d + 1, -1), w.reshape(self.d + 1, -1))
+        return w
+
+
+def column_factors(penalty: Any) -> Array | None:
+    """The factors of the coefficients, if the penalty has any."""
+    if "factors" in penalty._fields:
+        return np.asarray(penalty.factors)
+    return column_factors(penalty.penalty) if "penalty" in penalty._fields else None
+
+
+def base_convexity(penalty: Any) -> float:
+    """The modulus of strong convexity of a coefficient of factor 1."""
+    return base_convexity(penalty.penalty) if "penalty" in penalty._fields else float(penalty.convexity)
+
+
+def free_columns(penalty: Any) -> npt.NDArray[np.intp]:
+    """The columns whose coefficient is neither penalized nor held in bounds on both sides."""
+    factors = column_factors(penalty)
+    if factors is None:
+        return np.empty(0, dtype=np.intp)
+    free = factors == 0.0
+    if "lower" in penalty._fields:
+        free &= ~(np.isfinite(penalty.lower) & np.isfinite(penalty.upper))
+    return np.flatnonzero(free)
+
+
+def with_free(penalty: Any, kappa: float) -> Any:
+    """The penalty whose unpenalized coefficients have a proximal term of weight kappa."""
+    if "free" in penalty._fields:
+        return penalty._replace(free=kappa)
+    if "penalty" in penalty._fields:
+        return penalty._replace(penalty=with_free(penalty.penalty, kappa))
+    return penalty

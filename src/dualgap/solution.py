@@ -1,0 +1,143 @@
+"""What a solve returns: the solution, its certificate, how it ended and how it got there."""
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+class Status(StrEnum):
+    """How a solve ended, as a sentence."""
+
+    CERTIFIED = "The certified gap is within the tolerance."
+    MAX_PASSES = "Stopped at max_passes before the certified gap came within the tolerance."
+    TIME_LIMIT = "Stopped at time_limit before the certified gap came within the tolerance."
+    INTERRUPTED = "Interrupted before the certified gap came within the tolerance."
+    CALLBACK = "Stopped by the callback before the certified gap came within the tolerance."
+    ROUNDING = "Stopped where rounding errors are larger than what is left of the gap."
+
+
+class Record(NamedTuple):
+    """One certificate on the way: after how many passes and seconds, the best objectives so far and their gap, and a remark."""
+
+    passes: float
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+    note: str = ""
+
+
+class History(list[Record]):
+    """The records of a solve, as a list, with each quantity as an array.
+
+    Examples
+    --------
+    >>> history = History([Record(1.0, 0.1, 2.0, 1.0, 1.0), Record(2.0, 0.2, 1.5, 1.4, 0.1)])
+    >>> history.gap
+    array([1. , 0.1])
+    """
+
+    def _array(self, name: str) -> Array:
+        return np.array([getattr(record, name) for record in self])
+
+    @property
+    def passes(self) -> Array:
+        return self._array("passes")
+
+    @property
+    def seconds(self) -> Array:
+        return self._array("seconds")
+
+    @property
+    def primal(self) -> Array:
+        return self._array("primal")
+
+    @property
+    def dual(self) -> Array:
+        return self._array("dual")
+
+    @property
+    def gap(self) -> Array:
+        return self._array("gap")
+
+    @property
+    def notes(self) -> list[str]:
+        return [record.note for record in self if record.note]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solution with the proof of its accuracy.
+
+    Attributes
+    ----------
+    w : array
+        Coefficients, d numbers, or d x k for a vector-valued loss.
+    alpha : array
+        Dual variables, n numbers or n x k, feasible: `dual` is their objective.
+    intercept : float or array
+        The unpenalized intercept, 0.0 where none is fitted.
+    primal, dual : float
+        P(w) and D(alpha), computed from w and alpha anew with compensated sums.
+    gap : float
+        P(w) - D(alpha) and an allowance for rounding: no w' has an objective below P(w) - gap.
+    relative_gap : float
+        The gap over the objective of the null model (w = 0 and the best intercept), which `tol` bounds.
+    null : float
+        The objective of the null model.
+    convexity : float
+        Modulus of strong convexity of the penalty: |w - w*|^2 <= 2 gap / convexity.
+    status : Status
+        How the solve ended; reads as a sentence.
+    passes, seconds : float
+        Passes over the data, evaluations of the certificate included, and the time they took.
+    history : History
+        The certificates on the way.
+    notes : tuple of str
+        Whatever the solver decided that the caller may want to know (a conversion of X, the algorithm that was chosen).
+    """
+
+    w: Array
+    alpha: Array
+    intercept: Any
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    null: float
+    convexity: float
+    status: Status
+    passes: float
+    seconds: float
+    history: History
+    loss: Any
+    penalty: Any
+    solver: Any
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def distance(self) -> float:
+        """A bound on |w - w*|, in the norm in which the penalty is strongly convex; infinite if it is not."""
+        return math.sqrt(2.0 * self.gap / self.convexity) if self.convexity > 0.0 else math.inf
+
+    def __repr__(self) -> str:
+        size = " x ".join(str(s) for s in self.w.shape)
+        return (
+            f"Solution of {self.loss!r} + {_short(self.penalty)} by {self.solver!r}\n"
+            f"  {self.status.value}\n"
+            f"  primal {self.primal:.10g}   dual {self.dual:.10g}   gap {self.gap:.2e}   relative {self.relative_gap:.2e}\n"
+            f"  {size} coefficients, {np.count_nonzero(self.w)} not zero; {self.passes:.1f} passes in {self.seconds:.2f} s"
+        )
+
+
+def _short(penalty: Any) -> str:
+    """A penalty's name and numbers, without printing its arrays."""
+    parts = [f"{k}={v!r}" for k, v in zip(penalty._fields, penalty, strict=True) if isinstance(v, (int, float))]
+    inner = [_short(v) for v in penalty if hasattr(v, "_fields")]
+    return f"{type(penalty).__name__}({', '.join(inner + parts)})"

@@ -1,0 +1,108 @@
+"""The one function that everything else goes through."""
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dualgap.solution import Record, Solution
+
+
+def solve(
+    X: Any,
+    y: Any,
+    *,
+    loss: Any,
+    penalty: Any,
+    sample_weight: Any = None,
+    intercept: bool = False,
+    solver: Any = "auto",
+    tol: float = 1e-6,
+    max_passes: float = 1000,
+    time_limit: float | None = None,
+    warm_start: Solution | None = None,
+    random_state: Any = 0,
+    callback: Callable[[Record], Any] | None = None,
+    verbose: bool = False,
+) -> Solution:
+    """Minimize a regularized loss, and prove how close to the minimum the solution is.
+
+    Minimizes 1/S sum_i s_i phi_i(x_i'w + b) + R(w) over w, and b where an intercept is fitted, with S = sum_i s_i.
+
+    Parameters
+    ----------
+    X : scipy CSR matrix or array, or C-contiguous array, of float32 or float64, n x d
+        Read in place, never copied; other layouts and types are converted once, and the solution's notes say so.
+    y : array of n targets
+        Numbers for a loss of regression, -1 and +1 for one of classification, 0 .. k-1 for a vector-valued one.
+    loss : a loss, such as `Logistic()`, `SmoothHinge(gamma=1.0)`, `Softmax()`, or one of your own
+    penalty : a penalty, such as `L2(1e-4)` or `ElasticNet(l1=1e-5, l2=1e-6)`, or one of your own
+    sample_weight : array of n nonnegative numbers, optional
+        A weight of 2 means the same as the row given twice.
+    intercept : bool
+        Whether to fit an unpenalized constant.
+    solver : {"auto", "prox_sdca", "accelerated", "fista"} or a solver object
+    tol : float
+        The certified gap to reach, relative to the objective of the null model (w = 0 and the best intercept).
+    max_passes, time_limit : float
+        Limits in passes over the data (evaluations of the certificate count) and in seconds, at which the best solution so far is returned.
+    warm_start : Solution, optional
+        An earlier solution, of another penalty or loss, or of the first rows of X.
+    random_state : int or numpy Generator
+        Seed of the order in which rows are visited.
+    callback : function of a Record, optional
+        Called at each certificate; a true result ends the solve.
+    verbose : bool
+        Whether to show the gap while it goes down.
+
+    Returns
+    -------
+    Solution
+        With `w`, `alpha`, `intercept`, `primal`, `dual`, `gap`, `relative_gap`, `status`, `passes` and `history`. Stopping short of the
+        tolerance is a status, not an error. Ctrl-C ends the solve like a limit does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dualgap as dg
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0], [3.0, 0.0]])
+    >>> s = dg.solve(X, [1.0, 2.0, 3.0, 4.0], loss=dg.Squared(), penalty=dg.L2(0.1), intercept=True, tol=1e-8)
+    >>> s.status.name, bool(s.relative_gap <= 1e-8)
+    ('CERTIFIED', True)
+    """
+    from dualgap.certificate import primal_point
+    from dualgap.data.validation import check_number, make_problem
+    from dualgap.null import null_weights
+    from dualgap.solvers import check_solver
+    from dualgap.solvers.run import Run, interruptible
+    from dualgap.warm import warm_point
+
+    tol = check_number("tol", tol, 0.0, open_low=True)
+    if not (isinstance(max_passes, numbers.Real) and max_passes > 0):
+        raise ValueError(f"max_passes must be a positive number, got {max_passes!r}")
+    if time_limit is not None:
+        time_limit = check_number("time_limit", time_limit, 0.0)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a Record, got {callback!r}")
+    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
+    chosen = check_solver(solver, problem)
+    null_w = null_weights(problem)
+    null = primal_point(problem, null_w)
+
+    limits = {"tol": tol, "max_passes": float(max_passes), "time_limit": time_limit}
+    with _shown(verbose, callback, tol * null.value) as report:
+        run = Run(problem, null, callback=report, random_state=random_state, **limits)
+        run.notes += notes
+        with interruptible(run):
+            alpha = warm_point(problem, run, warm_start) if warm_start is not None else run.cold_point()
+            if run.going:
+                chosen.minimize(problem, run, alpha)
+    return run.solution(loss, penalty, chosen)
+
+
+def _shown(verbose: bool, callback: Callable[[Record], Any] | None, target: float) -> Any:
+    """The callback of the run: the caller's, after the display if one is asked for."""
+    from dualgap.report.progress import Progress, Silent
+
+    return Progress(callback, target) if verbose else Silent(callback)

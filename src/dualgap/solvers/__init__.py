@@ -1,0 +1,31 @@
+"""The solvers, by name and as objects."""
+
+from typing import Any
+
+from dualgap.problem import Problem
+from dualgap.solvers.accelerated import AcceleratedProxSDCA
+from dualgap.solvers.auto import Auto
+from dualgap.solvers.fista import FISTA
+from dualgap.solvers.prox_sdca import ProxSDCA
+
+SOLVERS: dict[str, Any] = {"auto": Auto, "prox_sdca": ProxSDCA, "accelerated": AcceleratedProxSDCA, "fista": FISTA}
+
+
+def check_solver(solver: Any, problem: Problem) -> Any:
+    """A solver object, from its name or itself, that can solve the problem."""
+    if isinstance(solver, str):
+        if solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))} or a solver object, got {solver!r}")
+        solver = SOLVERS[solver]()
+    if isinstance(solver, type) or not hasattr(solver, "minimize"):
+        raise TypeError(f"solver must be a name or a solver object such as dualgap.ProxSDCA(), got {solver!r}")
+    if solver.accelerated and getattr(problem.penalty, "norm", 2.0) != 2.0:
+        name = type(problem.penalty).__name__
+        raise ValueError(
+            f"solver must be 'auto' or ProxSDCA() with {name}, got {solver!r}: acceleration needs a penalty that is strongly convex in the "
+            "Euclidean norm, and for others it is an open problem"
+        )
+    return solver
+
+
+__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "Auto", "ProxSDCA", "check_solver"]

@@ -1,0 +1,145 @@
+"""Dual ascent on R(w) + ridge/2 |w|^2 + kappa/2 |w - center|^2: the state that Prox-SDCA works on, alone and inside its acceleration.
+
+    u = X'(s alpha)/S + kappa center,        w = argmin R(w) + (ridge + kappa)/2 |w|^2 - u'w
+
+An unpenalized coefficient has no regularizer of its own, so it always has a proximal term, of weight `kappa_free` around the center.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dualgap.kernels import gap
+from dualgap.kernels.epoch import Data, Prox, epoch, vector_epoch
+from dualgap.problem import Problem, with_free
+from dualgap.solvers.run import Run
+
+Array = npt.NDArray[np.float64]
+SLICE = 1 << 24
+
+
+class Ascent:
+    """Prox-SDCA in progress: alpha, u, and the subproblem they belong to."""
+
+    def __init__(self, problem: Problem, alpha: Array, run: Run, *, sampling: str = "permuted", ridge: float = 0.0) -> None:
+        self.problem = problem
+        self.run = run
+        self.kappa = math.nan
+        self.data: Data | None = None
+        self.alpha = alpha
+        self.sampling = sampling
+        self.ridge = ridge
+        self.order = np.arange(problem.n, dtype=np.uint32 if problem.n < 2**32 else np.uint64)
+        self.seed = run.rng.integers(1, 2**63, size=1, dtype=np.uint64)
+        self.scratch = np.empty(4 * problem.outputs)
+        self.moving = np.append(problem.free_columns, problem.d) if problem.intercept else problem.free_columns
+        self.a = problem.transposed(alpha) if np.any(alpha) else np.zeros(problem.shape)
+        self.step = max(1, int(problem.n * SLICE / max(1, self._entries())))
+
+    def _entries(self) -> int:
+        X = self.problem.X
+        return int(getattr(X, "nnz", X.size)) * max(1, self.problem.outputs)
+
+    def settle(self, center: Array, kappa: float) -> None:
+        """Take up the subproblem around a center, from the alpha at hand."""
+        if kappa != self.kappa:
+            self._measure(kappa)
+        self.center = center
+        self.u = self.a + (self.kappas * center.T).T
+
+    def use(self, rule: Any) -> None:
+        """Update dual variables by this rule."""
+        problem = self.problem
+        self.data = Data(problem.rows, problem.y, problem.share, self.norms2, problem.loss, rule)
+
+    def _measure(self, kappa: float) -> None:
+        """The metric of the subproblem: proximal weights, and the norms of the rows in it."""
+        problem, penalty = self.problem, self.problem.penalty
+        total = kappa + self.ridge
+        free = self._free_weight(penalty.convexity + total)
+        self.norms2, inverse = problem.step_norms(total, free)
+        self.kappa = kappa
+        self.kappas = np.full(problem.d + 1, kappa)
+        self.kappas[problem.free_columns] = total + free
+        self.kappas[problem.d] = free if problem.intercept else 0.0
+        self.prox = Prox(with_free(penalty, free), float(total), inverse, 1.0 / free if problem.intercept else 0.0)
+        if self.data is not None:
+            self.use(self.data.rule)
+
+    def _free_weight(self, modulus: float) -> float:
+        """A proximal weight that lets a coefficient which costs nothing move as freely as a penalized one."""
+        problem = self.problem
+        gamma = float(problem.loss.smoothness)
+        weight = modulus / problem.mean_norm2
+        return min(weight, 1.0 / (gamma * problem.n)) if gamma > 0.0 else weight
+
+    def _refresh(self) -> None:
+        """Give a penalty that couples coefficients its state, anew for each pass so that rounding does not pile up."""
+        if getattr(self.prox.penalty, "coupled", False):
+            self.prox = self.prox._replace(penalty=self.prox.penalty.prepared(self.u[: self.problem.d], self.prox.kappa))
+
+    @property
+    def largest_step(self) -> float:
+        """q of the row with the largest one."""
+        return float(np.max(self.problem.share * (self.norms2 * self.prox.inverse + self.prox.free)))
+
+    def shuffle(self) -> Array:
+        """The rows of the next pass."""
+        if self.sampling == "permuted":
+            gap.shuffle(self.order, self.seed)
+        else:
+            gap.draw(self.order, self.problem.n, self.seed)
+        return self.order
+
+    def sweep(self, order: npt.NDArray[Any] | None = None) -> None:
+        """One pass over the data, or over the rows given, in slices short enough that a limit is noticed."""
+        order = self.shuffle() if order is None else order
+        self._refresh()
+        for start in range(0, len(order), self.step):
+            part = order[start : start + self.step]
+            if self.problem.outputs:
+                vector_epoch(self.data, self.prox, self.alpha, self.u, part, self.scratch)
+            else:
+                epoch(self.data, self.prox, self.alpha, self.u, part)
+            self.run.spent(len(part) / self.problem.n)
+            if not self.run.going:
+                break
+        self._read_back()
+
+    def swept(self, passes: float) -> None:
+        """Account for passes that were made on the state directly."""
+        self.run.spent(passes)
+        self._read_back()
+        self.follow()
+
+    def _read_back(self) -> None:
+        """X'(s alpha)/S as the passes have left it."""
+        self.a = self.u - (self.kappas * self.center.T).T
+
+    def follow(self) -> None:
+        """Move the center of the coefficients that are not penalized to where they are."""
+        if self.moving.size:
+            self.center[self.moving] = self.weights()[self.moving]
+            self.u = self.a + (self.kappas * self.center.T).T
+
+    def gap(self) -> float:
+        """The gap of the subproblem, mean of phi(z) + phi*(-alpha) and w'X'(s alpha)/S: neither R nor R* is needed at w = w(u)."""
+        w = self.weights()
+        return self.problem.mean_loss(w).value + self.problem.mean_conjugate(self.alpha)[0] + float(np.sum(w * self.a))
+
+    def unshifted_conjugate(self) -> float:
+        """(R + ridge/2 |w|^2)* at X'(s alpha)/S: its value a'w - R(w) - ridge/2 |w|^2 at the maximizer."""
+        problem, d = self.problem, self.problem.d
+        penalty = self.prox.penalty
+        if getattr(penalty, "coupled", False):
+            penalty = penalty.prepared(self.a[:d], self.ridge)
+        w = problem.weights(Prox(penalty, self.ridge, 0.0, 0.0), self.a)
+        w[problem.free_columns] = 0.0
+        return float(np.sum(w[:d] * self.a[:d])) - problem.penalty_value(w) - 0.5 * self.ridge * float(np.sum(w[:d] ** 2))
+
+    def weights(self) -> Array:
+        """The primal point of the state."""
+        self._refresh()
+        return self.problem.weights(self.prox, self.u)

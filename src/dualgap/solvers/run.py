@@ -1,0 +1,198 @@
+"""The driver of every solver: it owns the clock, the limits, the certificates, the best points and the history."""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dualgap.certificate import DualPoint, PrimalPoint, dual_point, primal_point
+from dualgap.problem import Problem
+from dualgap.solution import History, Record, Solution, Status
+
+Array = npt.NDArray[np.float64]
+
+
+class Iterate(Protocol):
+    """What a solver offers for certification: a primal point when asked, and a dual one."""
+
+    alpha: Array
+
+    def weights(self) -> Array: ...
+
+
+class Run:
+    """One solve in progress.
+
+    A solver loops `while run.going`, tells `spent` how many passes each step took, and offers its iterate; the run certifies it when a
+    certificate is due, keeps the best primal and the best dual point, and ends the loop.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        null: PrimalPoint,
+        *,
+        tol: float,
+        max_passes: float,
+        time_limit: float | None,
+        callback: Callable[[Record], Any] | None,
+        random_state: Any,
+    ) -> None:
+        self.problem = problem
+        self.null = null
+        self.start = null.w
+        self.target = tol * null.value
+        self.max_passes = max_passes
+        self.started = time.perf_counter()
+        self.deadline = np.inf if time_limit is None else self.started + time_limit
+        self.callback = callback
+        self.rng = np.random.default_rng(random_state)
+        self.status: Status | None = None
+        self.history = History()
+        self.notes: list[str] = []
+        self.passes = 0.0
+        self.checked = 0.0
+        self.pending_note = ""
+        self.best_primal: PrimalPoint | None = None
+        self.best_dual: DualPoint | None = None
+
+    @property
+    def going(self) -> bool:
+        """Whether the solver should take another step."""
+        return self.status is None
+
+    @property
+    def due(self) -> bool:
+        """Whether a certificate is due: often at first, then after every seventh of the passes so far."""
+        return not self.going or self.passes >= 1.15 * self.checked + 1.0
+
+    @property
+    def gap(self) -> float:
+        """The certified gap of the best points."""
+        assert self.best_primal is not None
+        assert self.best_dual is not None
+        p, d = self.best_primal, self.best_dual
+        return float(max(p.value - d.value, 0.0) + p.doubt + d.doubt)
+
+    def cold_point(self) -> Array:
+        """Certify the null model with the dual point it suggests, and return alpha = 0, from which a cold solve starts."""
+        alpha = self.problem.dual_points(self.null.w, np.empty(self.problem.alpha_shape))
+        self.certify(self.null.w, alpha)
+        alpha[:] = 0.0
+        return alpha
+
+    def start_weights(self) -> Array:
+        """The primal point from which a solver starts."""
+        return self.start.copy()
+
+    def floor(self, alpha: Array) -> float:
+        """Minus the mean of the least values of the losses, phi*(0); `alpha` is any array of dual variables."""
+        return self.problem.mean_conjugate(alpha, 0.0)[0]
+
+    def note(self, text: str) -> None:
+        """Remark on the next record of the history, and in the solution."""
+        self.pending_note = text
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def interrupt(self) -> None:
+        """End the solve at the next opportunity."""
+        self.status = self.status or Status.INTERRUPTED
+
+    def spent(self, passes: float) -> None:
+        """Account for work, and end the solve at a limit."""
+        self.passes += passes
+        if self.going and self.passes >= self.max_passes:
+            self.status = Status.MAX_PASSES
+        if self.going and time.perf_counter() >= self.deadline:
+            self.status = Status.TIME_LIMIT
+
+    def offer(self, iterate: Iterate) -> None:
+        """Certify the iterate if that is due."""
+        if self.due:
+            self.certify(iterate.weights(), iterate.alpha)
+
+    def certify(self, w: Array, alpha: Array, *, ends: bool = True) -> None:
+        """Evaluate a primal and a dual point, keep what is better than before, and end the solve if the gap is small enough."""
+        point = primal_point(self.problem, w)
+        if self.best_primal is None or point.value < self.best_primal.value:
+            self.best_primal = PrimalPoint(w.copy(), point.value, point.doubt)
+        dual = dual_point(self.problem, alpha, self.best_primal)
+        if self.best_dual is None:
+            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt)
+        elif dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:
+            kept = np.multiply(dual.alpha, dual.scale, out=self.best_dual.alpha)
+            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt)
+        self.passes += 1.0
+        self.checked = self.passes
+        self._record()
+        if ends and self.gap <= self.target:
+            self.status = Status.CERTIFIED
+        elif self.going and self.gap <= 2.0 * (self.best_primal.doubt + self.best_dual.doubt):
+            self.status = Status.ROUNDING
+
+    def accept(self) -> None:
+        """End the solve because the solver has a proof of its own that it is done."""
+        self.status = Status.CERTIFIED
+
+    def solution(self, loss: Any, penalty: Any, solver: Any) -> Solution:
+        """The best points with their certificate."""
+        assert self.best_primal is not None
+        assert self.best_dual is not None
+        assert self.status is not None
+        problem, w = self.problem, self.best_primal.w
+        intercept: Any = 0.0
+        if problem.intercept:
+            intercept = w[problem.d].copy() if problem.outputs else float(w[problem.d])
+        return Solution(
+            w=w[: problem.d],
+            alpha=self.best_dual.alpha,
+            intercept=intercept,
+            primal=self.best_primal.value,
+            dual=self.best_dual.value,
+            gap=self.gap,
+            relative_gap=self.gap / self.null.value if self.null.value > 0.0 else (0.0 if self.gap == 0.0 else math.inf),
+            null=self.null.value,
+            convexity=float(problem.penalty.convexity),
+            status=self.status,
+            passes=self.passes,
+            seconds=time.perf_counter() - self.started,
+            history=self.history,
+            loss=loss,
+            penalty=penalty,
+            solver=solver,
+            notes=tuple(self.notes),
+        )
+
+    def _record(self) -> None:
+        assert self.best_primal is not None
+        assert self.best_dual is not None
+        seconds = time.perf_counter() - self.started
+        record = Record(self.passes, seconds, self.best_primal.value, self.best_dual.value, self.gap, self.pending_note)
+        self.pending_note = ""
+        self.history.append(record)
+        if self.callback is not None and self.callback(record):
+            self.status = self.status or Status.CALLBACK
+
+
+@contextmanager
+def interruptible(run: Run) -> Iterator[None]:
+    """Turn Ctrl-C into the end of the solve; in a thread other than the main one signals are not ours to handle."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: run.interrupt())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

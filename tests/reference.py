@@ -1,0 +1,824 @@
+"""An independent high-precision reference for the problems the library solves.
+
+    minimise over w, b     P(w, b) = (1/S) sum_i s_i phi(x_i^T w + b; y_i) + R(w),      S = sum_i s_i
+
+Nothing here comes from the library.  There are three parts, to be trusted in this order:
+
+1. `objective` writes the losses and the penalties out from their definitions, in `np.longdouble`.
+2. `certificate` bounds P(w, b) - P* from above for any primal point (w, b) and any dual point u by a sum
+   of Fenchel-Young gaps, each of them nonnegative.  It needs the conjugates only, and it does not care
+   where the two points come from.
+3. `solve_reference` produces such a pair of points by a primal-dual interior-point method, with all of
+   its arithmetic in `np.longdouble` (Newton's method where there is nothing to be interior to).  A mistake
+   in this part cannot go unseen: part 2 would report it as a large `error`.
+
+Names of losses     squared, absolute, huber(gamma), epsilon_insensitive(eps), quantile(q), logistic, hinge,
+                    smooth_hinge(gamma), squared_hinge; with labels 0..k-1 and W of shape (d, k): softmax,
+                    max_hinge(costs), smooth_max_hinge(gamma, costs), soft_max_hinge(gamma, costs).
+                    `n_classes` may be given; it is otherwise the size of `costs`, or max(y) + 1.
+Names of penalties  elastic_net(l1, l2, factors, lower, upper), group(l1, l2, groups), q_norm(l2, q),
+                    entropy(l2).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+LD = np.longdouble
+EPS = np.finfo(LD).eps
+EXTENDED = EPS < 1e-18  # False where the C long double is the double: the accuracy claimed here is lost
+INF = LD(np.inf)
+
+VECTOR_LOSSES = ("max_hinge", "smooth_max_hinge", "soft_max_hinge", "softmax")
+
+
+@dataclass(frozen=True)
+class Spec:
+    loss: str
+    loss_params: dict = field(default_factory=dict)
+    penalty: str = "elastic_net"
+    penalty_params: dict = field(default_factory=dict)
+    intercept: bool = False
+
+
+@dataclass
+class Reference:
+    w: np.ndarray  # (d,) or (d, k), longdouble
+    b: np.ndarray  # () or (k,), longdouble; zero without an intercept
+    value: np.longdouble  # P(w, b), hence an upper bound of P*
+    error: float  # bound of (value - P*) / scale, rounding errors of the evaluation included
+    scale: np.longdouble  # P at the start: w = 0 (or the nearest feasible point) and b = 0; 1 if that is 0
+    u: np.ndarray  # dual point (n,) or (n, k): slopes of the losses, in dom phi*
+
+
+# ------------------------------------------------------------------------------------------------------
+# 1. The objective, from the definitions
+# ------------------------------------------------------------------------------------------------------
+
+
+def _param(params, name, default=None):
+    value = params.get(name)
+    return default if value is None else value
+
+
+def _n_classes(spec, y):
+    costs = _param(spec.loss_params, "costs")
+    if costs is not None:
+        return np.asarray(costs).shape[0]
+    return int(_param(spec.loss_params, "n_classes", np.max(y) + 1))
+
+
+def _costs(spec, y, k):
+    """Row i holds the costs C[y_i, :] (zero at y_i), for all the losses that have them."""
+    costs = _param(spec.loss_params, "costs", 1 - np.eye(k))
+    return np.asarray(costs).astype(LD)[y]
+
+
+def _margins(spec, Z, y):
+    """a_ij = c_ij + z_ij - z_iy for all j, with a_iy = 0."""
+    own = np.arange(len(y)), y
+    a = _costs(spec, y, Z.shape[1]) + Z - Z[own][:, None]
+    a[own] = 0
+    return a
+
+
+def _others(y, k):
+    return np.arange(k)[None, :] != y[:, None]
+
+
+def _project_capped(a):
+    """Rows of the nonnegative `a` projected on {beta >= 0, sum beta <= 1} (by sorting)."""
+    beta = np.maximum(a, 0)
+    for i in np.flatnonzero(beta.sum(axis=1) > 1):
+        top = np.sort(a[i])[::-1]
+        shifts = (np.cumsum(top) - 1) / np.arange(1, len(top) + 1)
+        beta[i] = np.maximum(a[i] - shifts[np.flatnonzero(top > shifts)[-1]], 0)
+    return beta
+
+
+def _log_sum_exp(a):
+    top = a.max(axis=1)
+    return top + np.log(np.exp(a - top[:, None]).sum(axis=1))
+
+
+def _targets(spec, y):
+    if spec.loss in VECTOR_LOSSES:
+        return np.asarray(y).astype(int)
+    return np.asarray(y).astype(LD)
+
+
+def losses(spec, Z, y):
+    """phi(z_i; y_i) for all i: Z of shape (n,) or (n, k), y as `_targets` returns it."""
+    name, par = spec.loss, spec.loss_params
+    if name in VECTOR_LOSSES:
+        k = Z.shape[1]
+        if name == "softmax":
+            return _log_sum_exp(Z - Z[np.arange(len(y)), y][:, None])
+        a = _margins(spec, Z, y)
+        if name == "max_hinge":
+            return a.max(axis=1)  # a_iy = 0 is among them
+        if name == "soft_max_hinge":
+            gamma = LD(par["gamma"])
+            return gamma * _log_sum_exp(a / gamma)  # the term of j = y is exp(0) = 1
+        if name == "smooth_max_hinge":
+            gamma = LD(par["gamma"])
+            beta = _project_capped(np.where(_others(y, k), a, 0) / gamma)
+            return (beta * a).sum(axis=1) - gamma / 2 * (beta**2).sum(axis=1)
+        raise ValueError(name)
+    r = Z - y
+    if name == "squared":
+        return r**2 / 2
+    if name == "absolute":
+        return abs(r)
+    if name == "huber":
+        gamma = LD(par["gamma"])
+        return np.where(abs(r) <= gamma, r**2 / (2 * gamma), abs(r) - gamma / 2)
+    if name == "epsilon_insensitive":
+        return np.maximum(0, abs(r) - LD(par["eps"]))
+    if name == "quantile":
+        q = LD(par["q"])
+        return np.maximum(-q * r, (1 - q) * r)
+    m = y * Z
+    if name == "logistic":
+        return np.log1p(np.exp(-abs(m))) + np.maximum(-m, 0)
+    if name == "hinge":
+        return np.maximum(0, 1 - m)
+    if name == "squared_hinge":
+        return np.maximum(0, 1 - m) ** 2 / 2
+    if name == "smooth_hinge":
+        gamma = LD(par["gamma"])
+        quadratic = np.maximum(0, 1 - m) ** 2 / (2 * gamma)
+        return np.where(m <= 1 - gamma, 1 - m - gamma / 2, quadratic)
+    raise ValueError(name)
+
+
+def _feature_array(values, w, default):
+    """A scalar, (d,) or (d, k) parameter as an array of the shape of w."""
+    values = np.asarray(_param({"v": values}, "v", default)).astype(LD)
+    if values.ndim == 1 and w.ndim == 2:
+        values = values[:, None]
+    return np.broadcast_to(values, w.shape)
+
+
+def _net(spec, w):
+    """(l1 factors, l2 factors, lower, upper), each of the shape of w."""
+    par = spec.penalty_params
+    factors = _feature_array(_param(par, "factors"), w, 1)
+    l1, l2 = LD(_param(par, "l1", 0)), LD(_param(par, "l2", 0))
+    lower = _feature_array(_param(par, "lower"), w, -INF)
+    upper = _feature_array(_param(par, "upper"), w, INF)
+    return l1 * factors, l2 * factors, lower, upper
+
+
+def _groups(spec, w):
+    """For every group, (mask of its entries of w, l1 sqrt(number of entries))."""
+    groups = np.asarray(spec.penalty_params["groups"])
+    l1 = LD(_param(spec.penalty_params, "l1", 0))
+    masks = [np.broadcast_to((groups == g).reshape((-1,) + (1,) * (w.ndim - 1)), w.shape) for g in np.unique(groups)]
+    return [(mask, l1 * np.sqrt(LD(mask.sum()))) for mask in masks]
+
+
+def penalty(spec, w):
+    """R(w); +inf outside the box, and for entropy outside the simplex (its sum within 1e-12 of 1)."""
+    par = spec.penalty_params
+    l2 = LD(_param(par, "l2", 0))
+    if spec.penalty == "elastic_net":
+        l1f, l2f, lower, upper = _net(spec, w)
+        if np.any(w < lower) or np.any(w > upper):
+            return INF
+        return (l1f * abs(w) + l2f * w**2 / 2).sum()
+    if spec.penalty == "group":
+        norms = sum(weight * np.sqrt((w[mask] ** 2).sum()) for mask, weight in _groups(spec, w))
+        return norms + l2 * (w**2).sum() / 2
+    if spec.penalty == "q_norm":
+        q = LD(par["q"])
+        return l2 / (2 * (q - 1)) * _norm(w, q) ** 2
+    if spec.penalty == "entropy":
+        if w.ndim != 1:
+            raise ValueError("entropy is defined here for a vector w only")
+        if np.any(w < 0) or abs(w.sum() - 1) > 1e-12:
+            return INF
+        return l2 * ((w * np.log(np.where(w > 0, w, 1))).sum() + np.log(LD(w.size)))
+    raise ValueError(spec.penalty)
+
+
+def _norm(w, q):
+    top = abs(w).max()
+    return top * ((abs(w) / top) ** q).sum() ** (1 / q) if top > 0 else LD(0)
+
+
+def _dense(X, rows=slice(None)):
+    """The entries as stored, widened before anything is added (duplicates of a sparse X included)."""
+    if sp.issparse(X):
+        X = sp.csr_array(X)[rows].tocoo()
+        out = np.zeros(X.shape, LD)
+        np.add.at(out, X.coords, X.data.astype(LD))
+        return out
+    return np.asarray(X)[rows].astype(LD)
+
+
+def scores(X, w, b):
+    """X w + b in longdouble, a block of rows at a time; numpy sums the products pairwise."""
+    n, d = X.shape
+    step = max(1, 2**20 // max(1, w.size))
+    Z = np.zeros((n,) + w.shape[1:], LD)
+    for start in range(0, n, step):
+        block = _dense(X, slice(start, start + step))
+        columns = [(block * c).sum(axis=1) for c in w.reshape(d, -1).T]
+        Z[start : start + step] = np.stack(columns, axis=-1).reshape(Z[start : start + step].shape)
+    return Z + b
+
+
+def objective(spec, X, y, w, b=0, weight=None, precise=True):
+    """P(w, b) to about 1e-17 of the sum of the absolute terms (np.longdouble), or in float64 if not precise."""
+    w, b = np.asarray(w).astype(LD), np.asarray(b).astype(LD)
+    s = np.ones(X.shape[0], LD) if weight is None else np.asarray(weight).astype(LD)
+    y = _targets(spec, y)
+    Z = scores(X, w, b) if precise else (X @ w.astype(float) + b.astype(float)).astype(LD)
+    value = (s * losses(spec, Z, y)).sum() / s.sum() + penalty(spec, w)
+    return value if precise else float(value)
+
+
+# ------------------------------------------------------------------------------------------------------
+# 2. The certificate: P(w, b) - P* <= sum of Fenchel-Young gaps
+# ------------------------------------------------------------------------------------------------------
+# With omega_i = s_i / S, v = -sum_i omega_i u_i x_i and any (w', b'),
+#   P(w, b) - P(w', b') <= sum_i omega_i [phi(z_i) + phi*(u_i) - u_i z_i]
+#                          + [R(w) + R*(v) - v w] + (sum_i omega_i u_i) (b - b').
+# (Use phi(z') >= u z' - phi*(u) and R(w') >= v w' - R*(v).)  Where R grows too slowly for R*(v) to be finite
+# the supremum is taken over |w'_j| <= B_j, and b' over |b'| <= B: for l1 > 0 this is no restriction since
+# l1 |w*_j| <= P(w, b); for a coordinate without any penalty and for b, B is a generous multiple (1e3) of
+# what is known.  If the minimiser were still outside by a factor F, the bound would be too small by F only,
+# because P is convex.
+
+
+def dual_domain(spec, U, y):
+    """The point of dom phi* next to U (for points outside by a rounding error)."""
+    name, par = spec.loss, spec.loss_params
+    if name in VECTOR_LOSSES:  # u_j = beta_j for j != y, u_y = -sum beta, with beta >= 0 and sum beta <= 1
+        beta = np.where(_others(y, U.shape[1]), np.maximum(U, 0), 0)
+        beta = beta / np.maximum(1, beta.sum(axis=1))[:, None]
+        own = np.zeros_like(beta)
+        own[np.arange(len(y)), y] = beta.sum(axis=1)
+        return beta - own
+    if name == "squared":
+        return U
+    if name in ("absolute", "huber", "epsilon_insensitive"):
+        return np.clip(U, -1, 1)
+    if name == "quantile":
+        return np.clip(U, -LD(par["q"]), 1 - LD(par["q"]))
+    return -y * np.clip(-y * U, 0, INF if name == "squared_hinge" else 1)
+
+
+def _xlogx(a):
+    return a * np.log(np.where(a > 0, a, 1))
+
+
+def conjugates(spec, U, y):
+    """phi*(u_i; y_i) for u_i in the domain: u = slope in z."""
+    name, par = spec.loss, spec.loss_params
+    if name in VECTOR_LOSSES:
+        beta = np.where(_others(y, U.shape[1]), U, 0)
+        rest = np.maximum(1 - beta.sum(axis=1), 0)
+        if name == "softmax":
+            return _xlogx(beta).sum(axis=1) + _xlogx(rest)
+        linear = -(_costs(spec, y, U.shape[1]) * beta).sum(axis=1)
+        if name == "max_hinge":
+            return linear
+        gamma = LD(par["gamma"])
+        if name == "smooth_max_hinge":
+            return linear + gamma / 2 * (beta**2).sum(axis=1)
+        return linear + gamma * (_xlogx(beta).sum(axis=1) + _xlogx(rest))
+    if name == "squared":
+        return U * y + U**2 / 2
+    if name in ("absolute", "quantile"):
+        return U * y
+    if name == "huber":
+        return U * y + LD(par["gamma"]) * U**2 / 2
+    if name == "epsilon_insensitive":
+        return U * y + LD(par["eps"]) * abs(U)
+    beta = -y * U
+    if name == "logistic":
+        return _xlogx(beta) + _xlogx(1 - beta)
+    if name == "hinge":
+        return -beta
+    if name == "smooth_hinge":
+        return -beta + LD(par["gamma"]) * beta**2 / 2
+    if name == "squared_hinge":
+        return -beta + beta**2 / 2
+    raise ValueError(name)
+
+
+def penalty_maximiser(spec, v, bound):
+    """argmax_w' v w' - R(w') over |w'_j| <= bound_j (the bound used for elastic_net and group only)."""
+    par = spec.penalty_params
+    l2 = LD(_param(par, "l2", 0))
+    if spec.penalty == "elastic_net":
+        l1f, l2f, lower, upper = _net(spec, v)
+        soft = np.sign(v) * np.maximum(abs(v) - l1f, 0)
+        far = np.where(soft == 0, 0, np.sign(soft)) * bound  # where R is linear: as far as allowed
+        inner = np.where(l2f > 0, soft / np.where(l2f > 0, l2f, 1), far)
+        return np.clip(np.clip(inner, -bound, bound), lower, upper)
+    if spec.penalty == "group":
+        out = np.zeros_like(v)
+        for mask, weight in _groups(spec, v):
+            size, radius = np.sqrt((v[mask] ** 2).sum()), bound[mask].max()
+            excess = max(size - weight, LD(0))
+            length = 0 if excess == 0 else min(excess / l2, radius) if l2 > 0 else radius
+            out[mask] = v[mask] / size * length if length > 0 else 0
+        return out
+    if spec.penalty == "q_norm":  # R* = (q - 1)/(2 l2) ||v||_p^2; its gradient has the signs of v
+        q = LD(par["q"])
+        p, top = q / (q - 1), abs(v).max()
+        if top == 0:
+            return np.zeros_like(v)
+        shape = np.sign(v) * (abs(v) / top) ** (p - 1)
+        return (q - 1) / l2 * shape * top * (_norm(v, p) / top) ** (2 - p)
+    if spec.penalty == "entropy":
+        e = np.exp((v - v.max()) / l2)
+        return e / e.sum()
+    raise ValueError(spec.penalty)
+
+
+def score_scale(spec, y):
+    """The natural unit of a score: that of y in regression, that of the margin asked for otherwise."""
+    if spec.loss in VECTOR_LOSSES:
+        return 1 + abs(np.asarray(_param(spec.loss_params, "costs", 0)).astype(LD)).max()
+    return max(abs(y).max(), LD(1e-30))
+
+
+def certificate(spec, X, y, w, b, U, weight=None):
+    """An upper bound of P(w, b) - P*, for any (w, b) in the domain and any U in dom phi*."""
+    X = _dense(X)
+    s = np.ones(X.shape[0], LD) if weight is None else np.asarray(weight).astype(LD)
+    y = _targets(spec, y)
+    omega = s / s.sum()
+    Z = scores(X, w, b)
+    pieces = [losses(spec, Z, y), conjugates(spec, U, y), -(U * Z).reshape(len(y), -1).sum(axis=1)]
+    loss_terms = np.concatenate([omega * piece for piece in pieces])
+
+    slopes = (omega * U.T).T
+    v = -np.tensordot(X.T, slopes, 1)
+    value = (omega * pieces[0]).sum() + penalty(spec, w)
+    span = abs(Z).max() + score_scale(spec, y)
+    tallest = _feature_array(abs(X).max(axis=0), w, 0)
+    reach = 1000 * (abs(w) + np.where(tallest > 0, span / np.where(tallest > 0, tallest, 1), 0))
+    bound = reach.copy()
+    if spec.penalty == "elastic_net":
+        l1f = _net(spec, w)[0]
+        bound = np.where(l1f > 0, value / np.where(l1f > 0, l1f, 1), reach)
+    elif spec.penalty == "group":
+        for mask, l1g in _groups(spec, w):
+            bound[mask] = value / l1g if l1g > 0 else reach[mask].max()
+    best = penalty_maximiser(spec, v, bound)
+    penalty_terms = np.append((v * (best - w)).ravel(), [penalty(spec, w), -penalty(spec, best)])
+
+    intercept_term = LD(0)
+    if spec.intercept:
+        intercept_term = 1000 * (abs(slopes.sum(axis=0)) * (abs(b) + span)).sum()
+    terms = np.concatenate([loss_terms, penalty_terms, [intercept_term]])
+    products = (abs(slopes) * scores(abs(X), abs(w), abs(b))).sum()  # what rounding the scores can change
+    return max(terms.sum(), LD(0)) + 4 * EPS * (abs(terms).sum() + products)
+
+
+# ------------------------------------------------------------------------------------------------------
+# 3. The solver: a primal-dual interior-point method in longdouble
+# ------------------------------------------------------------------------------------------------------
+# The problem is written as   min f(x)   s.t.  G x <= h,  A x = A x0,  (t_g, w_g) in second-order cones
+# with x = (slacks of the losses, slacks of the penalty, w, b) and f smooth, and started at a strictly
+# feasible x0.
+
+
+def smooth_loss(spec, Z, y):
+    """(slope, Hessian blocks (n, k, k)) in z of the losses that need no slacks, else None."""
+    if spec.loss == "squared":
+        return Z - y, np.ones((len(y), 1, 1), LD)
+    if spec.loss == "logistic":
+        m = y * Z
+        small = np.exp(-abs(m)) / (1 + np.exp(-abs(m)))
+        beta = np.where(m > 0, small, 1 - small)
+        return -y * beta, (small * (1 - small))[:, None, None]
+    if spec.loss in ("softmax", "soft_max_hinge"):
+        gamma = LD(spec.loss_params["gamma"]) if spec.loss == "soft_max_hinge" else LD(1)
+        a = _margins(spec, Z, y) / gamma if spec.loss == "soft_max_hinge" else Z
+        p = np.exp(a - _log_sum_exp(a)[:, None])
+        slope = np.where(_others(y, Z.shape[1]), p, 0)
+        slope[np.arange(len(y)), y] = -slope.sum(axis=1)
+        return slope, (p[:, :, None] * np.eye(Z.shape[1]) - p[:, :, None] * p[:, None, :]) / gamma
+    return None
+
+
+def loss_pieces(spec, y, k):
+    """How the other losses are minima over slacks:  phi(z) = min e + (1/(2 gamma)) sum_r v_r^2  subject to
+    a_r . z + c_r <= e + v_r, and e >= 0 if `floor`; no v where gamma is None, no e where not `has_e`.
+    Returns a of shape (pieces, n, k), c of shape (pieces, n), floor, has_e, gamma."""
+    par = spec.loss_params
+    gamma = LD(par["gamma"]) if "gamma" in par else None
+    if spec.loss in ("max_hinge", "smooth_max_hinge"):
+        costs, eye = _costs(spec, y, k), np.eye(k).astype(LD)
+        js = [(y + shift) % k for shift in range(1, k)]  # the classes other than y, one after the other
+        a = np.array([eye[j] - eye[y] for j in js]).reshape(k - 1, len(y), k)
+        c = np.array([costs[np.arange(len(y)), j] for j in js]).reshape(k - 1, len(y))
+        return a, c, True, True, gamma if spec.loss == "smooth_max_hinge" else None
+    one = np.ones(len(y), LD)
+    if spec.loss in ("absolute", "huber", "epsilon_insensitive"):  # +-(z - y) - eps
+        eps = LD(par["eps"]) if spec.loss == "epsilon_insensitive" else LD(0)
+        a, c = [one, -one], [-y - eps, y - eps]
+        floor = spec.loss != "absolute"
+        gamma = gamma if spec.loss == "huber" else None
+    elif spec.loss == "quantile":  # q (y - z) and (q - 1) (y - z)
+        q = LD(par["q"])
+        a, c, floor, gamma = [-q * one, (1 - q) * one], [q * y, (q - 1) * y], False, None
+    else:  # 1 - y z
+        a, c, floor = [-y], [one], True
+        gamma = {"hinge": None, "smooth_hinge": gamma, "squared_hinge": LD(1)}[spec.loss]
+    return np.array(a)[:, :, None], np.array(c), floor, spec.loss != "squared_hinge", gamma
+
+
+class Program:
+    """The problem in the form above, with a strictly feasible start."""
+
+    def __init__(self, spec, X, y, omega):
+        self.spec, self.y, self.omega = spec, y, omega
+        n, d = X.shape
+        vector = spec.loss in VECTOR_LOSSES
+        self.k = k = _n_classes(spec, y) if vector else 1
+        self.shape_w, self.shape_b, self.shape_z = ((d, k), (k,), (n, k)) if vector else ((d,), (), (n,))
+        unit_z = max(score_scale(spec, y), abs(scores(X, *self.origin())).max())
+        tallest = abs(X).max(axis=0)
+        unit_w = _feature_array(unit_z / np.where(tallest > 0, tallest, 1), np.zeros(self.shape_w), 1).ravel()
+        nw, nb = d * k, k if spec.intercept else 0
+
+        w0, rows_w, slacks_w = self._penalty_start(unit_w)
+        z0 = scores(X, w0.reshape(self.shape_w), np.zeros(self.shape_b, LD)).reshape(n, k)
+        cost, curvature, x0 = [], [], []
+        rows_z = np.zeros((0, n * k), LD), np.zeros((0, 0), LD), np.zeros(0, LD)
+        self.smooth = smooth_loss(spec, z0.reshape(self.shape_z), y) is not None
+        if not self.smooth:
+            cost, curvature, x0, rows_z = self._loss_slacks(z0, unit_z)
+        ne, nt = len(x0), len(slacks_w["cost"])
+        self.w_at, self.t_at = slice(ne + nt, ne + nt + nw), slice(ne, ne + nt)
+        self.b_at, self.size = slice(ne + nt + nw, ne + nt + nw + nb), ne + nt + nw + nb
+        self.x0 = np.concatenate([x0, slacks_w["start"], w0, np.zeros(nb, LD)]).astype(LD)
+        self.cost = np.concatenate([cost, slacks_w["cost"], np.zeros(nw + nb, LD)]).astype(LD)
+        self.curvature = np.concatenate([curvature, np.zeros(nt, LD), slacks_w["l2"], np.zeros(nb, LD)]).astype(LD)
+
+        # scores z = Z x, constraints G x <= h
+        X_and_1 = np.hstack([X, np.ones((n, 1), LD)]) if spec.intercept else X
+        to_z = sp.kron(sp.csr_array(X_and_1), sp.eye_array(k, dtype=LD), format="csr")
+        self.Z = sp.hstack([sp.csr_array((n * k, ne + nt), dtype=LD), to_z], format="csr")
+        self.Gz = sp.csr_array(rows_z[0])
+        pad = sp.csr_array((len(rows_z[2]), self.size - ne), dtype=LD)
+        top = self.Gz @ self.Z + sp.hstack([sp.csr_array(rows_z[1]), pad], format="csr")
+        low = np.hstack([np.zeros((len(rows_w[2]), ne), LD), *rows_w[:2], np.zeros((len(rows_w[2]), nb), LD)])
+        self.G = sp.csr_array(sp.vstack([top, sp.csr_array(low)], format="csr"))
+        self.h = np.concatenate([rows_z[2], rows_w[2]])
+        self.cones = [np.r_[ne + i, ne + nt + np.flatnonzero(mask)] for i, mask in enumerate(slacks_w["cones"])]
+        self.A = np.zeros((len(slacks_w["fixed"]), self.size), LD)
+        for row, fixed in zip(self.A, slacks_w["fixed"], strict=True):
+            row[self.w_at][fixed] = 1
+
+    def _loss_slacks(self, z0, unit):
+        a, c, floor, has_e, gamma = loss_pieces(self.spec, self.y, self.k)
+        pieces, n = c.shape
+        level = (a * z0).sum(axis=2) + c
+        top = np.maximum(level.max(axis=0), 0 if floor else level.max(axis=0)) + unit
+        eye, zero = np.eye(n).astype(LD), np.zeros((n, n), LD)
+        cost, curvature, start, blocks = [], [], [], []
+        if has_e:
+            cost, curvature, start = [self.omega], [0 * self.omega], [top]
+            blocks = [np.vstack([-eye] * (pieces + floor))]
+        if gamma is not None:
+            for r in range(pieces):
+                cost.append(0 * self.omega)
+                curvature.append(self.omega / gamma)
+                start.append(0 * top if has_e else top)
+                blocks.append(np.vstack([-eye if i == r else zero for i in range(pieces + (floor and has_e))]))
+        rows = np.zeros((pieces, n, n, self.k), LD)
+        rows[:, np.arange(n), np.arange(n)] = a
+        z_part, h = rows.reshape(pieces * n, n * self.k), -c.ravel()
+        if floor and has_e:
+            z_part, h = np.vstack([z_part, np.zeros((n, n * self.k), LD)]), np.append(h, np.zeros(n, LD))
+        slack_part = np.hstack(blocks)
+        return np.concatenate(cost), np.concatenate(curvature), np.concatenate(start), (z_part, slack_part, h)
+
+    def _penalty_start(self, unit):
+        """A strictly feasible w and the rows (t part, w part, h) and slacks t of the penalty."""
+        spec, shape, nw = self.spec, self.shape_w, len(unit)
+        par, eye, zero = spec.penalty_params, np.eye(len(unit)).astype(LD), np.zeros(len(unit), LD)
+        l2 = LD(_param(par, "l2", 0))
+        w0, parts, fixed, cones = zero.copy(), [], [], []
+        start, cost = zero[:0], zero[:0]
+        l2_diag = np.full(nw, l2)
+        if spec.penalty == "elastic_net":
+            l1f, l2_diag, lower, upper = (p.ravel() for p in _net(spec, np.zeros(shape, LD)))
+            if np.any(lower > upper):
+                raise ValueError("empty box")
+            inset = np.minimum(unit, (upper - lower) / 4)
+            w0 = np.clip(w0, lower + inset, upper - inset)
+            fixed = [[j] for j in np.flatnonzero(lower == upper)]
+            above, below = (np.flatnonzero(np.isfinite(bound) & (lower < upper)) for bound in (upper, lower))
+            parts = [(eye[above], upper[above]), (-eye[below], -lower[below])]
+            with_t = np.flatnonzero(l1f > 0)
+            cost = l1f[with_t]
+        elif spec.penalty == "q_norm":
+            with_t, l2_diag = np.arange(nw), zero
+            cost = zero
+        elif spec.penalty == "group":
+            with_t = np.arange(0)
+            groups = _groups(spec, np.zeros(shape, LD))
+            cones = [mask.ravel() for mask, weight in groups if weight > 0]
+            cost = np.array([weight for _, weight in groups if weight > 0], LD)
+            start = np.array([unit[mask].min() for mask in cones], LD)
+        elif spec.penalty == "entropy":
+            with_t, l2_diag, w0, fixed = np.arange(0), zero, np.full(nw, 1 / LD(nw)), [np.arange(nw)]
+            parts = [(-eye, zero)]
+        else:
+            raise ValueError(spec.penalty)
+        none = np.zeros((0, len(cost)), LD)
+        t_rows, w_rows, h = [none], [np.zeros((0, nw), LD)], [zero[:0]]
+        for block, bound in parts:
+            t_rows.append(np.zeros((len(bound), len(cost)), LD))
+            w_rows.append(block)
+            h.append(bound)
+        if len(with_t):  # +-w_j <= t_j
+            start = abs(w0[with_t]) + unit[with_t]
+            for sign in (1, -1):
+                t_rows.append(-np.eye(len(with_t)).astype(LD))
+                w_rows.append(sign * eye[with_t])
+                h.append(zero[with_t])
+        slacks = {"start": start, "cost": cost, "l2": l2_diag, "cones": cones, "fixed": fixed}
+        return w0, (np.vstack(t_rows), np.vstack(w_rows), np.concatenate(h)), slacks
+
+    def origin(self):
+        """w = 0 or the point of the domain of R next to it (the centre of the simplex), and b = 0."""
+        w = np.zeros(self.shape_w, LD)
+        if self.spec.penalty == "elastic_net":
+            w = np.clip(w, *_net(self.spec, w)[2:])
+        if self.spec.penalty == "entropy":
+            w = w + 1 / LD(w.size)
+        return w, np.zeros(self.shape_b, LD)
+
+    def split(self, x):
+        """(w, b), moved back into the domain where a rounding error has left it."""
+        b = x[self.b_at].reshape(self.shape_b) if self.spec.intercept else np.zeros(self.shape_b, LD)
+        w = x[self.w_at].reshape(self.shape_w)
+        if self.spec.penalty == "elastic_net":
+            w = np.clip(w, *_net(self.spec, w)[2:])
+        if self.spec.penalty == "entropy":
+            w = np.maximum(w, 0)
+        return w, b
+
+    def value(self, x):
+        out = (self.cost * x).sum() + (self.curvature * x**2).sum() / 2
+        if self.smooth:
+            out += (self.omega * losses(self.spec, (self.Z @ x).reshape(self.shape_z), self.y)).sum()
+        if self.spec.penalty == "q_norm":
+            out += penalty(self.spec, x[self.t_at])
+        if self.spec.penalty == "entropy":
+            w = x[self.w_at]
+            out += LD(self.spec.penalty_params["l2"]) * (w * np.log(w)).sum()
+        return out
+
+    def derivatives(self, x):
+        """Gradient and Hessian of f."""
+        gradient, hessian = self.cost + self.curvature * x, np.diag(self.curvature)
+        if self.smooth:
+            slope, blocks = smooth_loss(self.spec, (self.Z @ x).reshape(self.shape_z), self.y)
+            gradient = gradient + self.Z.T @ (self.omega * slope.T).T.ravel()
+            blocks = self.omega[:, None, None] * blocks
+            n, k = len(self.y), self.k
+            weights = sp.bsr_array((blocks, np.arange(n), np.arange(n + 1)), shape=(n * k, n * k)).tocsr()
+            hessian = hessian + (self.Z.T @ (weights @ self.Z)).toarray()
+        if self.spec.penalty == "q_norm":
+            q, l2, t = LD(self.spec.penalty_params["q"]), LD(self.spec.penalty_params["l2"]), x[self.t_at]
+            size = _norm(t, q)
+            power = (t / size) ** (q - 1)
+            gradient[self.t_at] += l2 / (q - 1) * size * power
+            curve = np.diag((q - 1) * (t / size) ** (q - 2)) + (2 - q) * np.outer(power, power)
+            hessian[self.t_at, self.t_at] += l2 / (q - 1) * curve
+        if self.spec.penalty == "entropy":
+            l2, w = LD(self.spec.penalty_params["l2"]), x[self.w_at]
+            gradient[self.w_at] += l2 * (np.log(w) + 1)
+            hessian[self.w_at, self.w_at] += np.diag(l2 / w)
+        return gradient, hessian
+
+    def dual_point(self, x, multipliers):
+        """The slopes u: Lagrange multipliers of the pieces, and derivatives of the smooth losses."""
+        slopes = self.Gz.T @ multipliers[: self.Gz.shape[0]]
+        U = (slopes.reshape(self.shape_z).T / self.omega).T
+        if self.smooth:
+            U = U + smooth_loss(self.spec, (self.Z @ x).reshape(self.shape_z), self.y)[0]
+        return dual_domain(self.spec, U, self.y)
+
+
+class Factor:
+    """L D L^T of a positive semidefinite matrix; the slacks come first and fill in little.  A pivot lost
+    in rounding errors belongs to a direction along which nothing changes: that direction is left out."""
+
+    def __init__(self, K):
+        self.K, work, self.columns = K, K.copy(), []
+        for j in range(len(K)):
+            pivot = work[j, j]
+            rows = j + 1 + np.flatnonzero(work[j + 1 :, j])
+            if pivot <= 8 * EPS * K[j, j]:
+                pivot, rows = INF, rows[:0]
+            column = work[rows, j] / pivot
+            work[np.ix_(rows, rows)] -= np.outer(column, work[rows, j])
+            self.columns.append((rows, column, pivot))
+
+    def _once(self, rhs):
+        x = rhs.copy()
+        for j, (rows, column, _) in enumerate(self.columns):
+            x[rows] -= column * x[j]
+        for j, (rows, column, pivot) in reversed(list(enumerate(self.columns))):
+            x[j] = x[j] / pivot - (column * x[rows]).sum()
+        return x
+
+    def solve(self, rhs):
+        x = self._once(rhs)
+        return x + self._once(rhs - self.K @ x)  # one step of refinement
+
+
+class Newton:
+    """Solve K dx + A' y = rhs, A dx = 0."""
+
+    def __init__(self, K, A):
+        self.factor, self.A = Factor(K), A
+        if len(A):
+            self.KA = np.stack([self.factor.solve(row) for row in A], axis=1)
+            self.schur = Factor(A @ self.KA)
+
+    def __call__(self, rhs):
+        dx = self.factor.solve(rhs)
+        if not len(self.A):
+            return dx, np.zeros(0, LD)
+        y = self.schur.solve(self.A @ dx)
+        return dx - self.KA @ y, y
+
+
+def _det(s):
+    """t^2 - |w|^2 for s = (t, w)."""
+    size = np.sqrt((s[1:] ** 2).sum())
+    return (s[0] - size) * (s[0] + size)
+
+
+def _flip(s):
+    return np.concatenate([s[:1], -s[1:]])
+
+
+def _scaling(s, z):
+    """The inverse square of the Nesterov-Todd scaling: the matrix M with M s = z."""
+    s1, z1 = s / np.sqrt(_det(s)), z / np.sqrt(_det(z))
+    mid = _flip(s1 + _flip(z1)) / np.sqrt(2 * (1 + (s1 * z1).sum()))
+    return np.sqrt(_det(z) / _det(s)) * (2 * np.outer(mid, mid) - np.diag(_flip(np.ones(len(s), LD))))
+
+
+def _longest(s, ds, cone=False):
+    """The largest step that keeps s + step ds in the orthant or in the second-order cone (at most 1e30)."""
+    if not cone:
+        ratio = s[ds < 0] / -ds[ds < 0]
+        return min(ratio.min(), LD(1e30)) if len(ratio) else LD(1e30)
+    a = ds[0] ** 2 - (ds[1:] ** 2).sum()
+    half_b = s[0] * ds[0] - (s[1:] * ds[1:]).sum()
+    c = _det(s)
+    disc = half_b**2 - a * c
+    if disc < 0 or (a >= 0 and half_b >= 0):
+        return LD(1e30)
+    root = c / (-half_b + np.sqrt(disc))  # the smaller positive root of a t^2 + 2 half_b t + c
+    return root if root > 0 else LD(1e30)
+
+
+def _iterate(program, max_iter):
+    """Yields (x, multipliers of G x <= h)."""
+    x, G, cones = program.x0, program.G, program.cones
+    linear = not program.smooth or program.spec.loss == "squared"
+    linear = linear and program.spec.penalty in ("elastic_net", "group")  # f quadratic: full steps are safe
+    s = program.h - G @ x
+    count = len(s) + len(cones)
+    mu = program.value(x) / max(count, 1)
+    lam = mu / s
+    lam_cones = [mu * _flip(x[at]) / _det(x[at]) for at in cones]
+    for _ in range(max_iter):
+        yield x, lam
+        if count:
+            mu = ((s * lam).sum() + sum((x[at] * z).sum() for at, z in zip(cones, lam_cones, strict=True))) / count
+        gradient, hessian = program.derivatives(x)
+        K = hessian + (G.T @ (sp.diags_array(lam / s) @ G)).toarray()
+        scalings = [_scaling(x[at], z) for at, z in zip(cones, lam_cones, strict=True)]
+        for at, M in zip(cones, scalings, strict=True):
+            K[np.ix_(at, at)] += M
+        solve = Newton(K, program.A)
+
+        def direction(target, corrector):
+            aim = (target - corrector) / s
+            aim_cones = [target * _flip(x[at]) / _det(x[at]) for at in cones]
+            rhs = -gradient - G.T @ aim
+            for at, z in zip(cones, aim_cones, strict=True):
+                rhs[at] += z
+            dx, y = solve(rhs)
+            new = aim + lam / s * (G @ dx)  # lam + dlam; it has to cancel the gradient in the next rounds
+            new_cones = [z - M @ dx[at] for at, z, M in zip(cones, aim_cones, scalings, strict=True)]
+            for _ in range(3):
+                rhs = -gradient - hessian @ dx - G.T @ new - program.A.T @ y
+                for at, z in zip(cones, new_cones, strict=True):
+                    rhs[at] += z
+                more, more_y = solve(rhs)
+                dx, y, new = dx + more, y + more_y, new + lam / s * (G @ more)
+                new_cones = [z - M @ more[at] for at, z, M in zip(cones, new_cones, scalings, strict=True)]
+            ds, dlam = -(G @ dx), new - lam
+            dcones = [after - z for after, z in zip(new_cones, lam_cones, strict=True)]
+            step = min([_longest(s, ds)] + [_longest(x[at], dx[at], True) for at in cones])
+            dual_step = min(
+                [_longest(lam, dlam)] + [_longest(z, dz, True) for z, dz in zip(lam_cones, dcones, strict=True)]
+            )
+            return dx, ds, dlam, dcones, step, dual_step
+
+        target = LD(0)
+        if count:
+            dx, ds, dlam, dcones, step, dual_step = direction(LD(0), 0 * s)
+            step = min(step, dual_step, LD(1))
+            ahead = ((s + step * ds) * (lam + step * dlam)).sum()
+            for at, z, dz in zip(cones, lam_cones, dcones, strict=True):
+                ahead += ((x[at] + step * dx[at]) * (z + step * dz)).sum()
+            least = LD(0.1) if cones else LD(1e-6)  # no second-order corrector for the cones
+            target = mu * min(max((ahead / count / mu) ** 3, least), LD(1))
+            dx, ds, dlam, dcones, step, dual_step = direction(target, ds * dlam if linear else 0 * s)
+        else:
+            dx, ds, dlam, dcones, step, dual_step = direction(LD(0), 0 * s)
+        step, dual_step = min(LD(0.995) * step, LD(1)), min(LD(0.995) * dual_step, LD(1))
+        if linear:
+            step = dual_step = min(step, dual_step)
+        else:
+            step = _line_search(program, x, s, dx, ds, step, target, gradient)
+        x, s, lam = x + step * dx, s + step * ds, lam + dual_step * dlam
+        lam_cones = [z + dual_step * dz for z, dz in zip(lam_cones, dcones, strict=True)]
+        positive = [s, lam, x[program.t_at]] + [np.array([z[0], _det(z)]) for z in [x[at] for at in cones] + lam_cones]
+        if not all(np.all(v > 0) for v in positive) or not np.all(np.isfinite(x)):
+            return  # rounding errors as large as the slacks
+
+
+def _line_search(program, x, s, dx, ds, step, target, gradient):
+    """Backtrack on f minus target times the logarithms, for which dx is a direction of descent."""
+
+    def merit(step):
+        y = x + step * dx
+        logs = np.log(s + step * ds).sum() + sum(np.log(_det(y[at])) / 2 for at in program.cones)
+        return program.value(y) - target * logs
+
+    slope = (gradient * dx).sum() - target * (ds / s).sum()
+    slope -= target * sum((_flip(x[at]) * dx[at]).sum() / _det(x[at]) for at in program.cones)
+    here = merit(LD(0))
+    for _ in range(60):
+        there = merit(step)
+        if there <= here + LD(1e-4) * step * slope + 64 * EPS * abs(here):
+            break
+        step = step / 2
+    return step
+
+
+def _snap(spec, X, y, w, b, U, s):
+    """Put on its kink or bound every entry of w that is there in argmax v w' - R(w'), if P does not grow."""
+    if spec.penalty not in ("elastic_net", "group"):
+        return w
+    slopes = ((s / s.sum()) * U.T).T
+    best = penalty_maximiser(spec, -np.tensordot(X.T, slopes, 1), np.full(w.shape, 2 * abs(w).max()))
+    edge = best == 0
+    if spec.penalty == "elastic_net":
+        edge = edge | np.isin(best, _net(spec, w)[2:])
+    snapped = np.where(edge, best, w)
+    better = objective(spec, X, y, snapped, b, s) <= objective(spec, X, y, w, b, s)
+    return snapped if better else w
+
+
+def solve_reference(spec, X, y, weight=None, max_iter=200):
+    s = np.ones(X.shape[0], LD) if weight is None else np.asarray(weight).astype(LD)
+    if not (np.all(s >= 0) and s.sum() > 0):
+        raise ValueError("weights must be nonnegative, and one of them positive")
+    used, X, all_y = s > 0, _dense(X), _targets(spec, y)
+    if spec.loss in VECTOR_LOSSES:  # the zero weights may be all there is of the last class
+        spec = replace(spec, loss_params={**spec.loss_params, "n_classes": _n_classes(spec, all_y)})
+    X, y, s = X[used], all_y[used], s[used]
+    program = Program(spec, X, y, s / s.sum())
+
+    w, b = program.origin()
+    scale = objective(spec, X, y, w, b, s)
+    gap, best = INF, None
+    stalled = 0
+    for x, multipliers in _iterate(program, max_iter) if scale > 0 else ():
+        w, b = program.split(x)
+        U = program.dual_point(x, multipliers)
+        w = _snap(spec, X, y, w, b, U, s)
+        now = certificate(spec, X, y, w, b, U, s)
+        stalled = 0 if now < gap / 2 else stalled + 1
+        if now < gap:
+            gap, best = now, (w, b, U)
+        if stalled == (10 if gap < 1e-9 * scale else 60):
+            break
+    if best is None:  # P(0) = 0: nothing can be better
+        best, gap, scale = (w, b, dual_domain(spec, np.zeros(program.shape_z, LD), y)), LD(0), LD(1)
+    w, b, U = best
+    u = np.zeros((len(used),) + U.shape[1:], LD)
+    u[used] = U
+    return Reference(w, b, objective(spec, X, y, w, b, s), float(gap / scale), scale, u)
