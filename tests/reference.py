@@ -455,6 +455,7 @@ class Program:
         cost, curvature, x0 = [], [], []
         rows_z = np.zeros((0, n * k), LD), np.zeros((0, 0), LD), np.zeros(0, LD)
         self.smooth = smooth_loss(spec, z0.reshape(self.shape_z), y) is not None
+        self.quadratic = (spec.loss == "squared" or not self.smooth) and spec.penalty in ("elastic_net", "group")
         if not self.smooth:
             cost, curvature, x0, rows_z = self._loss_slacks(z0, unit_z)
         ne, nt = len(x0), len(slacks_w["cost"])
@@ -578,7 +579,7 @@ class Program:
             out += penalty(self.spec, x[self.t_at])
         if self.spec.penalty == "entropy":
             w = x[self.w_at]
-            out += LD(self.spec.penalty_params["l2"]) * (w * np.log(w)).sum()
+            out += LD(self.spec.penalty_params["l2"]) * ((w * np.log(w)).sum() + np.log(LD(len(w))))
         return out
 
     def derivatives(self, x):
@@ -664,115 +665,173 @@ def _det(s):
     return (s[0] - size) * (s[0] + size)
 
 
-def _flip(s):
-    return np.concatenate([s[:1], -s[1:]])
+class Orthant:
+    """s = h - G x > 0 with multipliers z > 0; on the central path s_i z_i = mu for all i."""
+
+    def __init__(self, G, s, mu):
+        self.G, self.s, self.z, self.degree = G, s, mu / s, len(s)
+
+    def rescale(self):
+        self.ratio = self.z / self.s
+
+    def metric(self):
+        return sp.diags_array(self.ratio)
+
+    def times(self, v):
+        """metric @ v."""
+        return self.ratio * v
+
+    def aim(self, mu, ds, dz):
+        """The z which solves the linearised equation of the central path for ds = 0, second-order terms given."""
+        return (mu - ds * dz) / self.s
+
+    @staticmethod
+    def inside(s):
+        return np.all(s > 0)
+
+    @staticmethod
+    def log_det(s):
+        return np.log(s).sum()
+
+    @staticmethod
+    def longest(s, ds):
+        """The largest step (at most 1e30) for which s + step ds is inside."""
+        return min((s[ds < 0] / -ds[ds < 0]).min(initial=LD(1e30)), LD(1e30))
 
 
-def _scaling(s, z):
-    """The inverse square of the Nesterov-Todd scaling: the matrix M with M s = z."""
-    s1, z1 = s / np.sqrt(_det(s)), z / np.sqrt(_det(z))
-    mid = _flip(s1 + _flip(z1)) / np.sqrt(2 * (1 + (s1 * z1).sum()))
-    return np.sqrt(_det(z) / _det(s)) * (2 * np.outer(mid, mid) - np.diag(_flip(np.ones(len(s), LD))))
+class Lorentz:
+    """The same for s = (t, w) = -G x with t > |w|, scaled by Nesterov and Todd: W z = W^-1 s = point,
+    W = sqrt(eta) [[m_0, m_1'], [m_1, I + m_1 m_1' / (1 + m_0)]] with m_0^2 - |m_1|^2 = 1, metric = W^-2.
+    Products are those of the Jordan algebra, (a, b) o (c, d) = (a c + b d, a d + c b)."""
 
+    degree = 1
 
-def _longest(s, ds, cone=False):
-    """The largest step that keeps s + step ds in the orthant or in the second-order cone (at most 1e30)."""
-    if not cone:
-        ratio = s[ds < 0] / -ds[ds < 0]
-        return min(ratio.min(), LD(1e30)) if len(ratio) else LD(1e30)
-    a = ds[0] ** 2 - (ds[1:] ** 2).sum()
-    half_b = s[0] * ds[0] - (s[1:] * ds[1:]).sum()
-    c = _det(s)
-    disc = half_b**2 - a * c
-    if disc < 0 or (a >= 0 and half_b >= 0):
-        return LD(1e30)
-    root = c / (-half_b + np.sqrt(disc))  # the smaller positive root of a t^2 + 2 half_b t + c
-    return root if root > 0 else LD(1e30)
+    def __init__(self, G, s, mu):
+        self.G, self.s = G, s
+        self.z = mu / _det(s) * np.append(s[:1], -s[1:])
+
+    def rescale(self):
+        size_s, size_z = np.sqrt(_det(self.s)), np.sqrt(_det(self.z))
+        s, z = self.s / size_s, self.z / size_z
+        m = np.append(s[0] + z[0], s[1:] - z[1:]) / np.sqrt(2 * (1 + (s * z).sum()))
+        self.eta, eye = size_s / size_z, np.eye(len(m) - 1).astype(LD)
+        corner = eye + np.outer(m[1:], m[1:]) / (1 + m[0])
+        self.W = np.sqrt(self.eta) * np.block([[m[:1, None], m[None, 1:]], [m[1:, None], corner]])
+        self.W_inverse = np.block([[m[:1, None], -m[None, 1:]], [-m[1:, None], corner]]) / np.sqrt(self.eta)
+        self.point = self.W @ self.z
+        flipped = np.append(m[:1], -m[1:])
+        signs = np.diag(np.append(LD(1), -np.ones(len(m) - 1, LD)))
+        self.M = (2 * np.outer(flipped, flipped) - signs) / self.eta
+
+    def metric(self):
+        return sp.csr_array(self.M)
+
+    def times(self, v):
+        return self.M @ v
+
+    def aim(self, mu, ds, dz):
+        ds, dz, p = self.W_inverse @ ds, self.W @ dz, self.point
+        goal = -np.append((ds * dz).sum(), ds[0] * dz[1:] + dz[0] * ds[1:])
+        goal[0] += mu
+        first = (p[0] * goal[0] - (p[1:] * goal[1:]).sum()) / np.sqrt(_det(self.s) * _det(self.z))
+        return self.W_inverse @ np.append(first, (goal[1:] - first * p[1:]) / p[0])
+
+    @staticmethod
+    def inside(s):
+        return s[0] > 0 and _det(s) > 0
+
+    @staticmethod
+    def log_det(s):
+        return np.log(_det(s)) / 2
+
+    @staticmethod
+    def longest(s, ds):
+        a, c, half_b = _det(ds), _det(s), s[0] * ds[0] - (s[1:] * ds[1:]).sum()
+        root = np.sqrt(max(half_b**2 - a * c, LD(0)))  # never negative, but for rounding
+        if half_b < 0:
+            return c / (root - half_b)  # the smaller positive root of a t^2 + 2 half_b t + c
+        return (half_b + root) / -a if a < 0 else LD(1e30)
 
 
 def _iterate(program, max_iter):
-    """Yields (x, multipliers of G x <= h)."""
-    x, G, cones = program.x0, program.G, program.cones
-    linear = not program.smooth or program.spec.loss == "squared"
-    linear = linear and program.spec.penalty in ("elastic_net", "group")  # f quadratic: full steps are safe
-    s = program.h - G @ x
-    count = len(s) + len(cones)
-    mu = program.value(x) / max(count, 1)
-    lam = mu / s
-    lam_cones = [mu * _flip(x[at]) / _det(x[at]) for at in cones]
+    """Mehrotra's predictor-corrector method: yields (x, multipliers of G x <= h)."""
+    x, A = program.x0, program.A
+    first = Orthant(program.G, program.h - program.G @ x, LD(1))
+    degree = first.degree + len(program.cones)
+    mu = program.value(x) / max(degree, 1)
+    blocks = [Orthant(first.G, first.s, mu)] if first.degree else []
+    for at in program.cones:
+        G = sp.csr_array((-np.ones(len(at), LD), (np.arange(len(at)), at)), shape=(len(at), len(x)))
+        blocks.append(Lorentz(G, x[at], mu))
+
     for _ in range(max_iter):
-        yield x, lam
-        if count:
-            mu = ((s * lam).sum() + sum((x[at] * z).sum() for at, z in zip(cones, lam_cones, strict=True))) / count
+        yield x, blocks[0].z if first.degree else np.zeros(0, LD)
         gradient, hessian = program.derivatives(x)
-        K = hessian + (G.T @ (sp.diags_array(lam / s) @ G)).toarray()
-        scalings = [_scaling(x[at], z) for at, z in zip(cones, lam_cones, strict=True)]
-        for at, M in zip(cones, scalings, strict=True):
-            K[np.ix_(at, at)] += M
-        solve = Newton(K, program.A)
+        K = hessian.copy()
+        for block in blocks:
+            block.rescale()
+            K += (block.G.T @ (block.metric() @ block.G)).toarray()
+        solve, unit = Newton(K, A), np.sqrt(np.diag(K))
 
-        def direction(target, corrector):
-            aim = (target - corrector) / s
-            aim_cones = [target * _flip(x[at]) / _det(x[at]) for at in cones]
-            rhs = -gradient - G.T @ aim
-            for at, z in zip(cones, aim_cones, strict=True):
-                rhs[at] += z
-            dx, y = solve(rhs)
-            new = aim + lam / s * (G @ dx)  # lam + dlam; it has to cancel the gradient in the next rounds
-            new_cones = [z - M @ dx[at] for at, z, M in zip(cones, aim_cones, scalings, strict=True)]
-            for _ in range(3):
-                rhs = -gradient - hessian @ dx - G.T @ new - program.A.T @ y
-                for at, z in zip(cones, new_cones, strict=True):
-                    rhs[at] += z
-                more, more_y = solve(rhs)
-                dx, y, new = dx + more, y + more_y, new + lam / s * (G @ more)
-                new_cones = [z - M @ more[at] for at, z, M in zip(cones, new_cones, scalings, strict=True)]
-            ds, dlam = -(G @ dx), new - lam
-            dcones = [after - z for after, z in zip(new_cones, lam_cones, strict=True)]
-            step = min([_longest(s, ds)] + [_longest(x[at], dx[at], True) for at in cones])
-            dual_step = min(
-                [_longest(lam, dlam)] + [_longest(z, dz, True) for z, dz in zip(lam_cones, dcones, strict=True)]
-            )
-            return dx, ds, dlam, dcones, step, dual_step
+        def direction(mu, second):
+            """gradient + hessian dx + G' (z + dz) + A' y = 0 for the dz given by dx, all refined together: the
+            changes of dx that correct z + dz can be too small for dx itself."""
+            new = [block.aim(mu, *pair) for block, pair in zip(blocks, second, strict=True)]
+            dx, y, size = 0 * x, np.zeros(len(A), LD), INF
+            for _ in range(12):
+                rest = -gradient - hessian @ dx - A.T @ y
+                for block, z in zip(blocks, new, strict=True):
+                    rest -= block.G.T @ z
+                before, size = size, np.divide(abs(rest), unit, where=unit > 0, out=0 * rest).max()
+                if not size < before / 2:
+                    break
+                more, more_y = solve(rest)
+                dx, y = dx + more, y + more_y
+                new = [z + block.times(block.G @ more) for block, z in zip(blocks, new, strict=True)]
+            changes = [(-(block.G @ dx), z - block.z) for block, z in zip(blocks, new, strict=True)]
+            steps = [
+                (block.longest(block.s, ds), block.longest(block.z, dz))
+                for block, (ds, dz) in zip(blocks, changes, strict=True)
+            ]
+            return dx, changes, *(min(s) for s in zip((LD(1e30), LD(1e30)), *steps, strict=True))
 
+        none = [(0 * block.s, 0 * block.z) for block in blocks]
         target = LD(0)
-        if count:
-            dx, ds, dlam, dcones, step, dual_step = direction(LD(0), 0 * s)
-            step = min(step, dual_step, LD(1))
-            ahead = ((s + step * ds) * (lam + step * dlam)).sum()
-            for at, z, dz in zip(cones, lam_cones, dcones, strict=True):
-                ahead += ((x[at] + step * dx[at]) * (z + step * dz)).sum()
-            least = LD(0.1) if cones else LD(1e-6)  # no second-order corrector for the cones
-            target = mu * min(max((ahead / count / mu) ** 3, least), LD(1))
-            dx, ds, dlam, dcones, step, dual_step = direction(target, ds * dlam if linear else 0 * s)
-        else:
-            dx, ds, dlam, dcones, step, dual_step = direction(LD(0), 0 * s)
+        if blocks:
+            _, changes, step, dual_step = direction(target, none)
+            step, now, ahead = min(step, dual_step, LD(1)), LD(0), LD(0)
+            for block, (ds, dz) in zip(blocks, changes, strict=True):
+                now += (block.s * block.z).sum()
+                ahead += ((block.s + step * ds) * (block.z + step * dz)).sum()
+            least = LD(1e-6) if program.quadratic else LD(0.1)
+            target = now / degree * min(max((ahead / now) ** 3, least), LD(1))
+        dx, changes, step, dual_step = direction(target, changes if blocks and program.quadratic else none)
         step, dual_step = min(LD(0.995) * step, LD(1)), min(LD(0.995) * dual_step, LD(1))
-        if linear:
+        if program.quadratic:
             step = dual_step = min(step, dual_step)
         else:
-            step = _line_search(program, x, s, dx, ds, step, target, gradient)
-        x, s, lam = x + step * dx, s + step * ds, lam + dual_step * dlam
-        lam_cones = [z + dual_step * dz for z, dz in zip(lam_cones, dcones, strict=True)]
-        positive = [s, lam, x[program.t_at]] + [np.array([z[0], _det(z)]) for z in [x[at] for at in cones] + lam_cones]
-        if not all(np.all(v > 0) for v in positive) or not np.all(np.isfinite(x)):
+            step = _line_search(program, x, blocks, dx, changes, step, target, gradient)
+        x = x + step * dx
+        for block, (ds, dz) in zip(blocks, changes, strict=True):
+            block.s, block.z = block.s + step * ds, block.z + dual_step * dz
+        positive = all(block.inside(block.s) and block.inside(block.z) for block in blocks)
+        if not (positive and np.all(np.isfinite(x)) and np.all(x[program.t_at] > 0)):
             return  # rounding errors as large as the slacks
 
 
-def _line_search(program, x, s, dx, ds, step, target, gradient):
+def _line_search(program, x, blocks, dx, changes, step, target, gradient):
     """Backtrack on f minus target times the logarithms, for which dx is a direction of descent."""
 
     def merit(step):
-        y = x + step * dx
-        logs = np.log(s + step * ds).sum() + sum(np.log(_det(y[at])) / 2 for at in program.cones)
-        return program.value(y) - target * logs
+        logs = [block.log_det(block.s + step * ds) for block, (ds, _) in zip(blocks, changes, strict=True)]
+        return program.value(x + step * dx) - target * sum(logs)
 
-    slope = (gradient * dx).sum() - target * (ds / s).sum()
-    slope -= target * sum((_flip(x[at]) * dx[at]).sum() / _det(x[at]) for at in program.cones)
+    slope = (gradient * dx).sum()
+    for block, (ds, dz) in zip(blocks, changes, strict=True):
+        slope -= (block.aim(target, 0 * ds, 0 * dz) * ds).sum()
     here = merit(LD(0))
     for _ in range(60):
-        there = merit(step)
-        if there <= here + LD(1e-4) * step * slope + 64 * EPS * abs(here):
+        if merit(step) <= here + LD(1e-4) * step * slope + 64 * EPS * abs(here):
             break
         step = step / 2
     return step
@@ -792,6 +851,7 @@ def _snap(spec, X, y, w, b, U, s):
     return snapped if better else w
 
 
+@np.errstate(all="ignore")  # the last iterations may run into zeros and infinities; the certificate judges
 def solve_reference(spec, X, y, weight=None, max_iter=200):
     s = np.ones(X.shape[0], LD) if weight is None else np.asarray(weight).astype(LD)
     if not (np.all(s >= 0) and s.sum() > 0):

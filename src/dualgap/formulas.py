@@ -7,7 +7,19 @@ Arguments, in the paper's letters: `z` score, `y` target, `b` argument of the co
 the penalty, `j` index of a coefficient, `kappa` weight of the proximal term, `c` costs of a row of a vector-valued loss.
 """
 
+from collections.abc import Callable
 from typing import Any
+
+
+def traits(**values: Any) -> Callable[[type], Any]:
+    """Give a NamedTuple class constants beside its fields, as a decorator."""
+
+    def give(cls: type) -> Any:
+        for name, value in values.items():
+            setattr(cls, name, value)
+        return cls
+
+    return give
 
 
 def value(loss: Any, z: Any, y: Any) -> Any:

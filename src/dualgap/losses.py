@@ -19,10 +19,12 @@ import math
 from typing import Any, NamedTuple
 
 from dualgap import formulas
+from dualgap.formulas import traits
 
 TINY = 1e-300
 
 
+@traits(labels="real", smoothness=1.0)
 class Squared(NamedTuple):
     """Squared loss, 1/2 (z - y)^2.
 
@@ -34,9 +36,6 @@ class Squared(NamedTuple):
     >>> Squared().value(3.0, 1.0), Squared().conjugate(2.0, 1.0)
     (2.0, 4.0)
     """
-
-    labels = "real"
-    smoothness = 1.0
 
     def value(self, z: float, y: float) -> float:
         return 0.5 * (z - y) * (z - y)
@@ -54,6 +53,7 @@ class Squared(NamedTuple):
         return -math.inf, math.inf
 
 
+@traits(labels="real", smoothness=0.0, lipschitz=1.0)
 class Absolute(NamedTuple):
     """Absolute loss, |z - y|.
 
@@ -64,10 +64,6 @@ class Absolute(NamedTuple):
     >>> Absolute().value(3.0, 1.0), Absolute().conjugate(1.5, 1.0)
     (2.0, inf)
     """
-
-    labels = "real"
-    smoothness = 0.0
-    lipschitz = 1.0
 
     def value(self, z: float, y: float) -> float:
         return abs(z - y)
@@ -85,6 +81,7 @@ class Absolute(NamedTuple):
         return -1.0, 1.0
 
 
+@traits(labels="real", smoothness=1.0)
 class Huber(NamedTuple):
     """Huber's loss, r^2/2 for |r| <= delta and delta |r| - delta^2/2 beyond, r = z - y.
 
@@ -103,9 +100,6 @@ class Huber(NamedTuple):
 
     delta: float = 1.0
 
-    labels = "real"
-    smoothness = 1.0
-
     def value(self, z: float, y: float) -> float:
         r = abs(z - y)
         return 0.5 * r * r if r <= self.delta else self.delta * (r - 0.5 * self.delta)
@@ -123,6 +117,7 @@ class Huber(NamedTuple):
         return -self.delta, self.delta
 
 
+@traits(labels="real", smoothness=0.0, lipschitz=1.0)
 class EpsilonInsensitive(NamedTuple):
     """Loss of support vector regression, max(0, |z - y| - epsilon).
 
@@ -140,10 +135,6 @@ class EpsilonInsensitive(NamedTuple):
     """
 
     epsilon: float = 0.1
-
-    labels = "real"
-    smoothness = 0.0
-    lipschitz = 1.0
 
     def value(self, z: float, y: float) -> float:
         return max(0.0, abs(z - y) - self.epsilon)
@@ -164,6 +155,7 @@ class EpsilonInsensitive(NamedTuple):
         return -1.0, 1.0
 
 
+@traits(labels="real", smoothness=0.0)
 class Quantile(NamedTuple):
     """Pinball loss of quantile regression, level * r for r = y - z >= 0 and (level - 1) * r below.
 
@@ -181,9 +173,6 @@ class Quantile(NamedTuple):
     """
 
     level: float = 0.5
-
-    labels = "real"
-    smoothness = 0.0
 
     @property
     def lipschitz(self) -> float:
@@ -205,6 +194,7 @@ class Quantile(NamedTuple):
         return self.level - 1.0, self.level
 
 
+@traits(labels="sign", smoothness=4.0)
 class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(-y z)).
 
@@ -216,9 +206,6 @@ class Logistic(NamedTuple):
     >>> round(Logistic().value(0.0, 1.0), 6), Logistic().conjugate(-1.0, 1.0)
     (0.693147, 0.0)
     """
-
-    labels = "sign"
-    smoothness = 4.0
 
     def value(self, z: float, y: float) -> float:
         m = y * z
@@ -267,6 +254,7 @@ class Logistic(NamedTuple):
         return min(y, 0.0), max(y, 0.0)
 
 
+@traits(labels="sign", smoothness=0.0, lipschitz=1.0)
 class Hinge(NamedTuple):
     """Hinge loss of the support vector machine, max(0, 1 - y z).
 
@@ -277,10 +265,6 @@ class Hinge(NamedTuple):
     >>> Hinge().value(0.25, 1.0), Hinge().conjugate(-0.5, 1.0)
     (0.75, -0.5)
     """
-
-    labels = "sign"
-    smoothness = 0.0
-    lipschitz = 1.0
 
     def value(self, z: float, y: float) -> float:
         return max(0.0, 1.0 - y * z)
@@ -299,6 +283,7 @@ class Hinge(NamedTuple):
         return min(y, 0.0), max(y, 0.0)
 
 
+@traits(labels="sign")
 class SmoothHinge(NamedTuple):
     """Hinge loss rounded off over a width gamma: 0 for m = y z >= 1, 1 - m - gamma/2 for m <= 1 - gamma, (1 - m)^2/(2 gamma) between.
 
@@ -316,8 +301,6 @@ class SmoothHinge(NamedTuple):
     """
 
     gamma: float = 1.0
-
-    labels = "sign"
 
     @property
     def smoothness(self) -> float:
@@ -342,6 +325,7 @@ class SmoothHinge(NamedTuple):
         return min(y, 0.0), max(y, 0.0)
 
 
+@traits(labels="sign", smoothness=1.0)
 class SquaredHinge(NamedTuple):
     """Squared hinge loss, 1/2 max(0, 1 - y z)^2 (half of scikit-learn's).
 
@@ -352,9 +336,6 @@ class SquaredHinge(NamedTuple):
     >>> SquaredHinge().value(-1.0, 1.0)
     2.0
     """
-
-    labels = "sign"
-    smoothness = 1.0
 
     def value(self, z: float, y: float) -> float:
         r = max(0.0, 1.0 - y * z)

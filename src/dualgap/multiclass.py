@@ -20,81 +20,87 @@ d. *Entries at y.* ``c[y]`` is never read as a cost, and conjugates and norms re
 """
 
 import math
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dualgap.formulas import traits
+
 Vector = npt.NDArray[np.float64]
 Costs = npt.ArrayLike | None
-Loss = TypeVar("Loss")
 
 # A dual point this far outside its domain is rounding, not an infeasible point.
 TOLERANCE = 1e-12
-# Below every score and finite, so that comparisons keep their meaning under fast-math flags.
-LOWEST = -1.7976931348623157e308
 # Probabilities below this are zero: their entropy cannot be told from it, and subnormals are slow.
 SMALLEST = 1e-290
 LOG_SMALLEST = -667.0
 
 
-def _largest(m: Vector, c: Vector, y: int) -> float:
-    """Return the largest ``m_j + c_j`` over j != y."""
-    top = LOWEST
+def _largest(m: Vector, c: Vector, y: int) -> int:
+    """Return the j != y with the largest ``m_j + c_j``."""
+    best = 0 if y != 0 else m.shape[0] - 1
     for j in range(m.shape[0]):
-        if j != y:
-            top = max(top, m[j] + c[j])
-    return top
+        if j != y and m[j] + c[j] > m[best] + c[best]:
+            best = j
+    return best
 
 
-def _level(m: Vector, c: Vector, y: int, top: float, excess: float, C: float, cap: float) -> float:
+def _level(m: Vector, c: Vector, y: int, best: int, excess: float, C: float, cap: float) -> float:
     """Return how far below the largest coordinate the water level of a quadratic step lies.
 
-    With ``v_j = m_j + c_j - top <= 0`` and ``theta = excess - tau``, tau > 0 solves
+    With ``v_j = m_j + c_j - m_best - c_best <= 0`` and ``theta = excess - tau``, tau >= 0 solves
 
         sum_{j != y} [v_j + tau]_+ = min(cap, theta / C).
 
     The difference of the sides is a maximum of two functions that are convex and decrease in theta. From
     a theta below the root, moving to the root of both functions on the current support never passes it
     and never enlarges the support, so the iteration ends with the exact support, in a few rounds. Counting
-    from ``top`` keeps tau accurate when the scores are large and ``cap`` is tiny; users write the heights as
+    from the top keeps tau accurate when the scores are large and ``cap`` is tiny; heights are written
     ``max(v, -tau) + tau``, which a compiler may not reassociate to ``m_j + c_j + (tau - top)``.
     """
+    top = m[best] + c[best]
     tau = min(cap, excess / (1.0 + C))
     while True:
         total = 0.0
-        size = 0
+        size = 1
         for j in range(m.shape[0]):
             if j != y:
                 v = m[j] + c[j] - top
-                if v >= -tau:
+                if j != best and v >= -tau:
                     total += v
                     size += 1
         lower = min((cap - total) / size, (excess - C * total) / (1.0 + C * size))
-        if lower >= tau:
+        if not lower < tau:
             return tau
         tau = lower
 
 
-def _fill(
-    m: Vector, c: Vector, y: int, top: float, excess: float, C: float, cap: float, out: Vector
-) -> float:
+def _fill(m: Vector, c: Vector, y: int, base: float, C: float, cap: float, out: Vector) -> float:
     """Write ``[v_j + tau]_+ / cap`` of `_level` for j != y, leave ``out[y]``, return the sum.
 
-    ``cap = 0`` is the limit: all mass on one largest coordinate. `out` may be `m`.
+    The excess is that of the largest coordinate over `base`; without one, all is zero. ``cap = 0`` is the
+    limit: all mass on one largest coordinate. Where the sum is 1, it is made so: compiled code may round
+    v_j differently than in `_level`, which ``1 / cap`` magnifies. `out` may be `m`.
     """
-    tau = _level(m, c, y, top, excess, C, cap) if excess > 0.0 else 0.0
+    best = _largest(m, c, y)
+    top = m[best] + c[best]
+    excess = top - base
+    tau = _level(m, c, y, best, excess, C, cap) if excess > 0.0 and cap > 0.0 else 0.0
     total = 0.0
     for j in range(m.shape[0]):
         if j != y:
-            v = m[j] + c[j] - top
-            beta = 0.0
-            if excess > 0.0 and cap > 0.0:
-                beta = (max(v, -tau) + tau) / cap
-            elif excess > 0.0 and v >= 0.0 and total == 0.0:
-                beta = 1.0
+            beta = (max(m[j] + c[j] - top, -tau) + tau) / cap if tau > 0.0 and j != best else 0.0
             out[j] = beta
             total += beta
+    if excess > 0.0:
+        out[best] = tau / cap if cap > 0.0 else 1.0
+        total += out[best]
+    if total > 1.0 or excess - tau > C * cap:
+        for j in range(m.shape[0]):
+            if j != y:
+                out[j] /= total
+        total = 1.0
     return total
 
 
@@ -125,8 +131,7 @@ def optimize_dual(mu: Vector, C: float, out: Vector) -> None:
     """
     for j in range(mu.shape[0]):
         out[j] = 0.0
-    top = _largest(mu, out, -1)
-    _fill(mu, out, -1, top, top, C, 1.0, out)
+    _fill(mu, out, -1, 0.0, C, 1.0, out)
 
 
 def project(mu: Vector, out: Vector) -> None:
@@ -151,25 +156,25 @@ def _hinge_value(z: Vector, y: int, c: Vector, gamma: float) -> float:
     At the maximizer ``beta_j = [c_j + a_j - theta]_+ / gamma`` this is ``theta + gamma / 2 ||beta||^2``, a
     sum of non-negative terms.
     """
-    top = _largest(z, c, y)
+    best = _largest(z, c, y)
+    top = z[best] + c[best]
     excess: float = top - z[y]
     if excess <= 0.0:
         return 0.0
     if gamma == 0.0:
         return excess
-    tau = _level(z, c, y, top, excess, 0.0, gamma)
+    tau = _level(z, c, y, best, excess, 0.0, gamma)
     squares = 0.0
     for j in range(z.shape[0]):
         if j != y:
-            height = max(z[j] + c[j] - top, -tau) + tau
+            height = max(z[j] + c[j] - top, -tau) + tau if j != best else tau
             squares += height * height
     return excess - tau + 0.5 * squares / gamma
 
 
 def _hinge_derivative(z: Vector, y: int, c: Vector, gamma: float, out: Vector) -> None:
     """Write the maximizing beta of `_hinge_value` as a full gradient."""
-    top = _largest(z, c, y)
-    out[y] = -_fill(z, c, y, top, top - z[y], 0.0, gamma, out)
+    out[y] = -_fill(z, c, y, z[y], 0.0, gamma, out)
 
 
 def _hinge_conjugate(b: Vector, y: int, c: Vector, gamma: float) -> float:
@@ -198,8 +203,7 @@ def _hinge_point(alpha: Vector, y: int, c: Vector, z: Vector, q: float, gamma: f
     for j in range(z.shape[0]):
         out[j] = z[j] - q * alpha[j]
     cap = gamma + q
-    top = _largest(out, c, y)
-    total = _fill(out, c, y, top, top - out[y], q / cap if cap > 0.0 else 0.0, cap, out)
+    total = _fill(out, c, y, out[y], q / cap if cap > 0.0 else 0.0, cap, out)
     for j in range(z.shape[0]):
         out[j] = -out[j]
     out[y] = min(1.0, total)
@@ -207,13 +211,13 @@ def _hinge_point(alpha: Vector, y: int, c: Vector, z: Vector, q: float, gamma: f
 
 def _soft_value(z: Vector, y: int, c: Vector, gamma: float) -> float:
     """Return ``gamma log(1 + sum_j exp((c_j + a_j) / gamma))``, accurate also when it is tiny."""
-    best = y
-    top: float = z[y]
-    for j in range(z.shape[0]):
-        if j != y and z[j] + c[j] > top:
-            best = j
-            top = z[j] + c[j]
+    best = _largest(z, c, y)
+    top = z[best] + c[best]
     excess: float = top - z[y]
+    if not excess > 0.0:
+        best = y
+        top = z[y]
+        excess = 0.0
     others = 0.0
     for j in range(z.shape[0]):
         if j != best:
@@ -224,7 +228,8 @@ def _soft_value(z: Vector, y: int, c: Vector, gamma: float) -> float:
 
 def _soft_derivative(z: Vector, y: int, c: Vector, gamma: float, out: Vector) -> None:
     """Write the probabilities of j != y as a full gradient."""
-    top = max(z[y], _largest(z, c, y))
+    best = _largest(z, c, y)
+    top = max(z[y], z[best] + c[best])
     rest = 0.0
     for j in range(z.shape[0]):
         if j != y:
@@ -292,16 +297,14 @@ def _log_linear_root(x: float, rho: float, log_rho: float, p: float, log_p: floa
     return p
 
 
-def _soft_start(
-    alpha: Vector, y: int, c: Vector, z: Vector, rho: float, gamma: float, out: Vector
-) -> tuple[float, float, float]:
+def _soft_start(alpha: Vector, y: int, c: Vector, z: Vector, rho: float, gamma: float, out: Vector) -> tuple[float, float, float]:
     """Return a first theta for `_soft_point` and bounds on the root; write ``log p`` of the old point.
 
     theta is what makes a Newton step from the old p keep its sum. At the lower bound the largest
     coordinate alone is 1, at the upper bound none exceeds 1 / k.
     """
     k = z.shape[0]
-    top = LOWEST
+    top = -math.inf
     weight = 0.0
     weighted = 0.0
     for j in range(k):
@@ -396,12 +399,11 @@ def _squared_euclidean(q: Vector, y: int) -> float:
     return total
 
 
-def _squared_sum(q: Vector, y: int) -> float:
-    """Return ``(sum_{j != y} |q_j|)^2``."""
+def _squared_sum(q: Vector) -> float:
+    """Return ``(sum_j |q_j|)^2``."""
     total = 0.0
     for j in range(q.shape[0]):
-        if j != y:
-            total += abs(q[j])
+        total += abs(q[j])
     return total * total
 
 
@@ -414,9 +416,7 @@ def _cost_array(costs: Costs, default: float, k: int, n: int) -> Vector:
     if array.shape in ((), (k,)):
         array = np.tile(array, (k, k) if array.ndim == 0 else (k, 1))
     if array.shape not in ((k, k), (n, k)):
-        raise ValueError(
-            f"costs must be a scalar or have shape ({k},), ({k}, {k}) or ({n}, {k}), got shape {array.shape}"
-        )
+        raise ValueError(f"costs must be a scalar or have shape ({k},), ({k}, {k}) or ({n}, {k}), got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError("costs must be finite, got NaN or infinity")
     if array.shape == (k, k):
@@ -424,13 +424,7 @@ def _cost_array(costs: Costs, default: float, k: int, n: int) -> Vector:
     return array
 
 
-def _vector_valued(loss: type[Loss]) -> type[Loss]:
-    """Give a class ``vector = True``; type checkers take such a line in a NamedTuple for a broken field."""
-    loss.vector = True  # type: ignore[attr-defined]
-    return loss
-
-
-@_vector_valued
+@traits(vector=True)
 class MaxHinge(NamedTuple):
     r"""Max-of-hinge ``max_{j != y} [c_j + z_j - z_y]_+``, the loss of Crammer and Singer.
 
@@ -492,7 +486,7 @@ class MaxHinge(NamedTuple):
         return float(k)
 
 
-@_vector_valued
+@traits(vector=True)
 class SmoothMaxHinge(NamedTuple):
     r"""Max-of-hinge smoothed in the Euclidean norm.
 
@@ -545,13 +539,14 @@ class SmoothMaxHinge(NamedTuple):
         return float(k)
 
 
-@_vector_valued
+@traits(vector=True)
 class SoftMaxHinge(NamedTuple):
     r"""Soft-max-of-hinge ``gamma log(1 + sum_{j != y} exp((c_j + z_j - z_y) / gamma))``.
 
     Its conjugate is ``gamma sum_j p_j log p_j - c . beta`` with ``p_y = 1 - sum beta`` on
-    S = {beta >= 0, sum beta <= 1}. The entropy is 1-strongly convex in the L1 norm, so the loss is
-    (1/gamma)-smooth in L-infinity. It lies above the max-of-hinge by at most ``gamma log k``.
+    S = {beta >= 0, sum beta <= 1}. The entropy of all k probabilities is 1-strongly convex in their L1 norm
+    (Pinsker), which counts p_y beside the paper's beta: a direction then weighs four times less against
+    ``||X_i q||^2`` than in the L1 norm over j != y, and with k = 2 this is the logistic loss with its gamma of 4. It lies above the max-of-hinge by at most ``gamma log k``.
 
     Parameters
     ----------
@@ -590,15 +585,15 @@ class SoftMaxHinge(NamedTuple):
         _soft_point(alpha, y, c, z, q, self.gamma, out)
 
     def dual_norm2(self, q: Vector, y: int) -> float:
-        """Return the squared L1 norm of q over j != y."""
-        return _squared_sum(q, y)
+        """Return the squared L1 norm of q, the entry at y included."""
+        return _squared_sum(q)
 
     def stretch(self, k: int) -> float:
-        """Return ``sup ||X_i q||^2 / (||x_i||^2 ||q||_1^2)``: ``||q||^2 + (sum q)^2 <= 2 ||q||_1^2``."""
-        return 2.0
+        """Return ``sup ||X_i q||^2 / (||x_i||^2 ||q||_1^2)``: ``||q||^2 <= ||q||_1^2 / 2`` where entries sum to zero."""
+        return 0.5
 
 
-@_vector_valued
+@traits(vector=True)
 class Softmax(NamedTuple):
     r"""Multinomial logistic loss ``-log(exp(z_y) / sum_j exp(z_j))``.
 
@@ -638,12 +633,12 @@ class Softmax(NamedTuple):
         _soft_point(alpha, y, c, z, q, 1.0, out)
 
     def dual_norm2(self, q: Vector, y: int) -> float:
-        """Return the squared L1 norm of q over j != y."""
-        return _squared_sum(q, y)
+        """Return the squared L1 norm of q, the entry at y included."""
+        return _squared_sum(q)
 
     def stretch(self, k: int) -> float:
-        """Return ``sup ||X_i q||^2 / (||x_i||^2 ||q||_1^2)``: ``||q||^2 + (sum q)^2 <= 2 ||q||_1^2``."""
-        return 2.0
+        """Return ``sup ||X_i q||^2 / (||x_i||^2 ||q||_1^2)``: ``||q||^2 <= ||q||_1^2 / 2`` where entries sum to zero."""
+        return 0.5
 
 
 HELPERS = (

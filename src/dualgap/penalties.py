@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
+from dualgap.formulas import traits
 
 Array = npt.NDArray[np.float64]
 TINY = 1e-300
@@ -115,6 +116,7 @@ def L1(l1: float) -> ElasticNet:
     return ElasticNet(l1, 0.0)
 
 
+@traits(indexed=True)
 class Factors(NamedTuple):
     """A separable penalty times a factor for each coefficient, sum_j f_j R_j(w_j).
 
@@ -137,8 +139,6 @@ class Factors(NamedTuple):
     penalty: Any
     factors: Any
     free: float = 0.0
-
-    indexed = True
 
     @property
     def convexity(self) -> float:
@@ -169,6 +169,7 @@ class Factors(NamedTuple):
         return _radius(self.penalty, budget / min((f for f in self.factors if f > 0.0), default=math.inf))
 
 
+@traits(indexed=True)
 class Box(NamedTuple):
     """A separable penalty with bounds on the coefficients, lower_j <= w_j <= upper_j.
 
@@ -190,8 +191,6 @@ class Box(NamedTuple):
     penalty: Any
     lower: Any
     upper: Any
-
-    indexed = True
 
     @property
     def convexity(self) -> float:
@@ -241,6 +240,7 @@ def NonNegative(penalty: Any) -> Box:
     return Box(penalty, 0.0, np.inf)
 
 
+@traits(indexed=True, coupled=True)
 class GroupL1(NamedTuple):
     """Group lasso with a ridge, l1 sum_g sqrt(|g|) |w_g| + l2/2 |w|^2, where |w_g| is the Euclidean norm of the coefficients of group g.
 
@@ -267,9 +267,6 @@ class GroupL1(NamedTuple):
     weights: Any = None
     kappa: float = 0.0
     state: Any = None
-
-    indexed = True
-    coupled = True
 
     @property
     def convexity(self) -> float:
@@ -312,6 +309,7 @@ class GroupL1(NamedTuple):
         return min(budget / max(self.l1, TINY), math.sqrt(2.0 * budget / max(self.l2, TINY)))
 
 
+@traits(indexed=True, coupled=True)
 class QNorm(NamedTuple):
     """Squared q-norm, l2/(2 (q - 1)) |w|_q^2 with 1 < q <= 2: strongly convex with modulus l2 in the norm |w|_q.
 
@@ -336,9 +334,6 @@ class QNorm(NamedTuple):
     l2: float
     q: Any = None
     state: Any = None
-
-    indexed = True
-    coupled = True
 
     @property
     def convexity(self) -> float:
@@ -381,6 +376,7 @@ class QNorm(NamedTuple):
         return float((self.q - 1.0) / (2.0 * self.l2) * self._squared_norm(a, self.norm))
 
 
+@traits(indexed=True, coupled=True, norm=np.inf)
 class Entropy(NamedTuple):
     """Entropy on the simplex, l2 (sum_j w_j log w_j + log d) for w >= 0 with sum 1: strongly convex with modulus l2 in the norm |w|_1.
 
@@ -401,10 +397,6 @@ class Entropy(NamedTuple):
 
     l2: float
     state: Any = None
-
-    indexed = True
-    coupled = True
-    norm = np.inf
 
     @property
     def convexity(self) -> float:

@@ -150,3 +150,9 @@ def axpys(rows: Any, i: Any, c: Any, da: Any, prox: Any, u: Any) -> None:
             formulas.moved(prox.penalty, old, u[j, m], j)
     for m in range(u.shape[1]):
         u[u.shape[0] - 1, m] += c * da[m]
+
+
+@jitable
+def cost_row(loss: Any, y: Any, i: Any) -> Any:
+    """Where the costs of row i are, whose class is y: a table of costs has a row for each class, or one for each row of X."""
+    return y if loss.costs.shape[0] == loss.costs.shape[1] else np.int64(i)

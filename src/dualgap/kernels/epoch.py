@@ -13,7 +13,7 @@ import numpy as np
 from dualgap.formulas import step, vector_step
 from dualgap.kernels.compile import jitable, kernel
 from dualgap.kernels.prefetch import prefetch
-from dualgap.rows import axpy, axpys, dot, dots, fetch_head, fetch_row
+from dualgap.rows import axpy, axpys, cost_row, dot, dots, fetch_head, fetch_row
 
 HEAD, ROW = 8, 4
 
@@ -70,14 +70,13 @@ def vector_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scratch: 
     """Prox-SDCA for vector-valued dual variables; `scratch` holds 4 x k numbers."""
     k = u.shape[1]
     z, new, work = scratch[:k], scratch[k : 2 * k], scratch[2 * k :]
-    costs = data.loss.costs
     for t in range(order.shape[0]):
         look_ahead(data, alpha, order, t)
         i = np.uint64(order[t])
         y = data.y[i]
         dots(data.rows, i, prox, u, z)
         q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
-        vector_step(data.rule, data.loss, alpha[i], y, costs[y if costs.shape[0] == k else i], z, q, new, work)
+        vector_step(data.rule, data.loss, alpha[i], y, data.loss.costs[cost_row(data.loss, y, i)], z, q, new, work)
         for m in range(k):
             work[m] = new[m] - alpha[i, m]
             alpha[i, m] = new[m]

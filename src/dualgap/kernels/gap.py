@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap import formulas
 from dualgap.kernels.compile import exact_jitable, exact_kernel, kernel
-from dualgap.rows import column, entry, first, last
+from dualgap.rows import column, cost_row, entry, first, last
 
 ONE = np.uint64(1)
 
@@ -109,7 +109,7 @@ def vector_loss_sum(loss: Any, start: int, z: Any, y: Any, share: Any, norms2: A
     total, low, sensitivity = 0.0, 0.0, 0.0
     k = z.shape[1]
     for r in range(z.shape[0]):
-        c = loss.costs[y[r] if loss.costs.shape[0] == k else start + r]
+        c = loss.costs[cost_row(loss, y[r], start + r)]
         term = share[r] * formulas.vector_value(loss, z[r], y[r], c)
         low += lost(total, term)
         total += term
@@ -146,7 +146,7 @@ def vector_conjugate_sum(
         for m in range(k):
             b[m] = -scale * alpha[r, m]
             length += abs(alpha[r, m])
-        term = share[r] * formulas.vector_conjugate(loss, b, y[r], loss.costs[y[r] if loss.costs.shape[0] == k else r])
+        term = share[r] * formulas.vector_conjugate(loss, b, y[r], loss.costs[cost_row(loss, y[r], r)])
         low += lost(total, term)
         total += term
         size += abs(term)
@@ -166,7 +166,7 @@ def vector_dual_points(loss: Any, start: int, z: Any, y: Any, alpha: Any) -> Non
     """The same for a vector-valued loss."""
     k = z.shape[1]
     for r in range(z.shape[0]):
-        c = loss.costs[y[r] if loss.costs.shape[0] == k else start + r]
+        c = loss.costs[cost_row(loss, y[r], start + r)]
         formulas.vector_derivative(loss, z[r], y[r], c, alpha[r])
         for m in range(k):
             alpha[r, m] = -alpha[r, m]
