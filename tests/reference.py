@@ -98,8 +98,10 @@ def _project_capped(a):
 
 
 def _log_sum_exp(a):
-    top = a.max(axis=1)
-    return top + np.log(np.exp(a - top[:, None]).sum(axis=1))
+    largest = np.arange(len(a)), a.argmax(axis=1)
+    others = np.exp(a - a[largest][:, None])
+    others[largest] = 0
+    return a[largest] + np.log1p(others.sum(axis=1))  # small values to full relative accuracy
 
 
 def _targets(spec, y):
@@ -248,7 +250,7 @@ def objective(spec, X, y, w, b=0, weight=None, precise=True):
 #                          + [R(w) + R*(v) - v w] + (sum_i omega_i u_i) (b - b').
 # (Use phi(z') >= u z' - phi*(u) and R(w') >= v w' - R*(v).)  Where R grows too slowly for R*(v) to be finite
 # the supremum is taken over |w'_j| <= B_j, and b' over |b'| <= B: for l1 > 0 this is no restriction since
-# l1 |w*_j| <= P(w, b); for a coordinate without any penalty and for b, B is a generous multiple (1e3) of
+# l1 |w*_j| <= P(w, b); for a coordinate without any penalty and for b, B is a generous multiple (100 times) of
 # what is known.  If the minimiser were still outside by a factor F, the bound would be too small by F only,
 # because P is convex.
 
@@ -356,6 +358,8 @@ def certificate(spec, X, y, w, b, U, weight=None):
     omega = s / s.sum()
     Z = scores(X, w, b)
     pieces = [losses(spec, Z, y), conjugates(spec, U, y), -(U * Z).reshape(len(y), -1).sum(axis=1)]
+    if np.any(sum(pieces) < -100 * EPS * sum(abs(piece) for piece in pieces)):
+        raise AssertionError("a negative Fenchel-Young gap: U is not in the domain, or a formula is wrong")
     loss_terms = np.concatenate([omega * piece for piece in pieces])
 
     slopes = (omega * U.T).T
@@ -363,7 +367,7 @@ def certificate(spec, X, y, w, b, U, weight=None):
     value = (omega * pieces[0]).sum() + penalty(spec, w)
     span = abs(Z).max() + score_scale(spec, y)
     tallest = _feature_array(abs(X).max(axis=0), w, 0)
-    reach = 1000 * (abs(w) + np.where(tallest > 0, span / np.where(tallest > 0, tallest, 1), 0))
+    reach = 100 * (abs(w) + np.where(tallest > 0, span / np.where(tallest > 0, tallest, 1), 0))
     bound = reach.copy()
     if spec.penalty == "elastic_net":
         l1f = _net(spec, w)[0]
@@ -376,7 +380,7 @@ def certificate(spec, X, y, w, b, U, weight=None):
 
     intercept_term = LD(0)
     if spec.intercept:
-        intercept_term = 1000 * (abs(slopes.sum(axis=0)) * (abs(b) + span)).sum()
+        intercept_term = 100 * (abs(slopes.sum(axis=0)) * (abs(b) + span)).sum()
     terms = np.concatenate([loss_terms, penalty_terms, [intercept_term]])
     products = (abs(slopes) * scores(abs(X), abs(w), abs(b))).sum()  # what rounding the scores can change
     return max(terms.sum(), LD(0)) + 4 * EPS * (abs(terms).sum() + products)
@@ -874,7 +878,7 @@ def solve_reference(spec, X, y, weight=None, max_iter=200):
         stalled = 0 if now < gap / 2 else stalled + 1
         if now < gap:
             gap, best = now, (w, b, U)
-        if stalled == (10 if gap < 1e-9 * scale else 60):
+        if gap <= EPS * scale or stalled == (10 if gap < 1e-9 * scale else 60):
             break
     if best is None:  # P(0) = 0: nothing can be better
         best, gap, scale = (w, b, dual_domain(spec, np.zeros(program.shape_z, LD), y)), LD(0), LD(1)

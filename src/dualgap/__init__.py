@@ -29,13 +29,14 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
-    from dualgap.solvers import FISTA, AcceleratedProxSDCA, Auto, ProxSDCA
+    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, ProxSDCA
 
 __version__ = "0.1.0"
 
 # What needs numba is imported when it is first asked for.
 _LATER = {
     "AcceleratedProxSDCA": "dualgap.solvers",
+    "AdaptiveProxSDCA": "dualgap.solvers",
     "Auto": "dualgap.solvers",
     "FISTA": "dualgap.solvers",
     "ProxSDCA": "dualgap.solvers",
@@ -60,6 +61,7 @@ __all__ = [
     "L2",
     "Absolute",
     "AcceleratedProxSDCA",
+    "AdaptiveProxSDCA",
     "Auto",
     "Box",
     "ElasticNet",

@@ -4,11 +4,12 @@ from typing import Any
 
 from dualgap.problem import Problem
 from dualgap.solvers.accelerated import AcceleratedProxSDCA
+from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.auto import Auto
 from dualgap.solvers.fista import FISTA
 from dualgap.solvers.prox_sdca import ProxSDCA
 
-SOLVERS: dict[str, Any] = {"auto": Auto, "prox_sdca": ProxSDCA, "accelerated": AcceleratedProxSDCA, "fista": FISTA}
+SOLVERS: dict[str, Any] = {"auto": Auto, "prox_sdca": ProxSDCA, "accelerated": AcceleratedProxSDCA, "adaptive": AdaptiveProxSDCA, "fista": FISTA}
 
 
 def check_solver(solver: Any, problem: Problem) -> Any:
@@ -28,4 +29,4 @@ def check_solver(solver: Any, problem: Problem) -> Any:
     return solver
 
 
-__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "Auto", "ProxSDCA", "check_solver"]
+__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "AdaptiveProxSDCA", "Auto", "ProxSDCA", "check_solver"]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dualgap.kernels import gap
 from dualgap.kernels.epoch import Data, Prox, epoch, vector_epoch
+from dualgap.kernels.scored import scored_epoch, vector_scored_epoch
 from dualgap.problem import Problem, with_free
 from dualgap.solvers.run import Run
 
@@ -23,7 +24,16 @@ SLICE = 1 << 24
 class Ascent:
     """Prox-SDCA in progress: alpha, u, and the subproblem they belong to."""
 
-    def __init__(self, problem: Problem, alpha: Array, run: Run, *, sampling: str = "permuted", ridge: float = 0.0) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        alpha: Array,
+        run: Run,
+        *,
+        sampling: str = "permuted",
+        ridge: float = 0.0,
+        free_ratio: float | None = None,
+    ) -> None:
         self.problem = problem
         self.run = run
         self.kappa = math.nan
@@ -31,6 +41,7 @@ class Ascent:
         self.alpha = alpha
         self.sampling = sampling
         self.ridge = ridge
+        self.free_ratio = free_ratio
         self.order = np.arange(problem.n, dtype=np.uint32 if problem.n < 2**32 else np.uint64)
         self.seed = run.rng.integers(1, 2**63, size=1, dtype=np.uint64)
         self.scratch = np.empty(4 * problem.outputs)
@@ -57,10 +68,10 @@ class Ascent:
     def _measure(self, kappa: float) -> None:
         """The metric of the subproblem: proximal weights, and the norms of the rows in it."""
         problem, penalty = self.problem, self.problem.penalty
+        self.kappa = kappa
         total = kappa + self.ridge
         free = self._free_weight(penalty.convexity + total)
         self.norms2, inverse = problem.step_norms(total, free)
-        self.kappa = kappa
         self.kappas = np.full(problem.d + 1, kappa)
         self.kappas[problem.free_columns] = total + free
         self.kappas[problem.d] = free if problem.intercept else 0.0
@@ -71,6 +82,8 @@ class Ascent:
     def _free_weight(self, modulus: float) -> float:
         """A proximal weight that lets a coefficient which costs nothing move as freely as a penalized one."""
         problem = self.problem
+        if self.free_ratio is not None and self.kappa > 0.0:
+            return self.kappa * self.free_ratio
         gamma = float(problem.loss.smoothness)
         weight = modulus / problem.mean_norm2
         return min(weight, 1.0 / (gamma * problem.n)) if gamma > 0.0 else weight
@@ -108,11 +121,47 @@ class Ascent:
                 break
         self._read_back()
 
+    def scored_sweep(self, order: npt.NDArray[Any], scores: Array, part: float = 1.0) -> float:
+        """A pass over some rows that notes their scores and returns the losses it met; `part` is what it costs of a pass."""
+        self._refresh()
+        loss = 0.0
+        for start in range(0, len(order), self.step):
+            rows = order[start : start + self.step]
+            if self.problem.outputs:
+                loss += vector_scored_epoch(self.data, self.prox, self.alpha, self.u, rows, self.scratch, scores)
+            else:
+                loss += scored_epoch(self.data, self.prox, self.alpha, self.u, rows, scores)
+            self.run.spent(part * len(rows) / max(1, len(order)))
+            if not self.run.going:
+                break
+        self._read_back()
+        return loss
+
+    def mix(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Put rows into a random order, in place."""
+        gap.shuffle(rows, self.seed)
+        return rows
+
+    def subproblem_dual(self) -> float:
+        """The dual objective of the subproblem, up to a constant: minus the mean of phi*(-alpha) and the conjugate of its regularizer at u."""
+        w = self.weights()
+        d = self.problem.d
+        total = self.ridge + self.kappa
+        held = float(np.sum(self.u * w)) - self.problem.penalty_value(w) - 0.5 * total * float(np.sum(w[:d] * w[:d]))
+        if self.problem.intercept:
+            held -= 0.5 * float(self.kappas[d]) * float(np.sum(w[d] * w[d]))
+        return -self.problem.mean_conjugate(self.alpha)[0] - held
+
     def swept(self, passes: float) -> None:
         """Account for passes that were made on the state directly."""
         self.run.spent(passes)
         self._read_back()
         self.follow()
+
+    def return_to(self, alpha: Array) -> None:
+        """Take back steps."""
+        self.alpha[:] = alpha
+        self.a = self.problem.transposed(alpha)
 
     def _read_back(self) -> None:
         """X'(s alpha)/S as the passes have left it."""

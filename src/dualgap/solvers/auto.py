@@ -1,28 +1,28 @@
-"""The choice of a solver by the paper's rule: accelerate where R^2/(lambda gamma) > 10 n.
+"""The choice of a solver, which reads in one screen.
 
-A loss that is not smooth but has an exact step is solved by Prox-SDCA as it is: smoothed with the gamma of a tolerance of 1e-6, a problem is so
-ill-conditioned that the direct steps were ahead on every one tried.
+1. A penalty that is strongly convex in another norm than the Euclidean: Prox-SDCA, since acceleration is not proved for it.
+2. A loss that is not smooth but has an exact step: Prox-SDCA on the loss as it is. Smoothed with the gamma of a tolerance of 1e-6, a problem is
+   so ill-conditioned that the direct steps were ahead on every one tried.
+3. R^2/(lambda gamma n) < 1/2: Prox-SDCA, which needs few passes there.
+4. Everything else: the adaptive acceleration.
 """
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from dualgap import theory
 from dualgap.problem import Problem
-from dualgap.solvers.accelerated import AcceleratedProxSDCA
+from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.prox_sdca import ProxSDCA
 from dualgap.solvers.run import Run
-from dualgap.solvers.surrogate import ridge
 
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Prox-SDCA where the problem is well conditioned, or where acceleration is not proved; Accelerated Prox-SDCA otherwise.
+    """The solver that is expected to be fastest; the solution's notes and history say which.
 
     Examples
     --------
@@ -34,15 +34,14 @@ class Auto:
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Choose, say so in the history, and run."""
-        solver = self.choose(problem, run, alpha)
-        run.note(f"Chose {solver!r}.")
+        solver = self.choose(problem)
+        run.note(f"Chose {type(solver).__name__}.")
         solver.minimize(problem, run, alpha)
 
-    def choose(self, problem: Problem, run: Run, alpha: Array) -> ProxSDCA | AcceleratedProxSDCA:
-        """The solver for a problem and a tolerance."""
+    def choose(self, problem: Problem) -> ProxSDCA | AdaptiveProxSDCA:
+        """The solver for a problem."""
         gamma = float(problem.loss.smoothness)
-        if getattr(problem.penalty, "norm", 2.0) != 2.0 or gamma == 0.0:
+        if getattr(problem.penalty, "norm", 2.0) != 2.0 or (gamma == 0.0 and hasattr(problem.loss, "dual_step")):
             return ProxSDCA()
-        lam = problem.penalty.convexity + ridge(problem, run, alpha, quiet=True)
-        ill_conditioned = theory.accelerate(n=problem.n, radius=sqrt(problem.radius2), lam=lam, gamma=gamma)
-        return AcceleratedProxSDCA() if ill_conditioned else ProxSDCA()
+        well_conditioned = problem.radius2 < 0.5 * problem.penalty.convexity * gamma * problem.n
+        return ProxSDCA() if well_conditioned else AdaptiveProxSDCA()

@@ -57,7 +57,7 @@ class Run:
         self.history = History()
         self.notes: list[str] = []
         self.passes = 0.0
-        self.checked = 0.0
+        self.next_check = 0.0
         self.pending_note = ""
         self.best_primal: PrimalPoint | None = None
         self.best_dual: DualPoint | None = None
@@ -68,9 +68,30 @@ class Run:
         return self.status is None
 
     @property
+    def best(self) -> PrimalPoint:
+        """The best primal point so far."""
+        assert self.best_primal is not None
+        return self.best_primal
+
+    @property
+    def best_dual_value(self) -> float:
+        """The best dual objective so far."""
+        return -math.inf if self.best_dual is None else self.best_dual.value
+
+    @property
     def due(self) -> bool:
-        """Whether a certificate is due: often at first, then after every seventh of the passes so far."""
-        return not self.going or self.passes >= 1.15 * self.checked + 1.0
+        """Whether a certificate is due: when the last two predict that it will be enough, and at the latest after 1.4 times the passes."""
+        return not self.going or self.passes >= self.next_check
+
+    def _plan(self) -> None:
+        """When the next certificate is due, on the line through the logarithms of the last two gaps."""
+        latest = 0.4 * self.passes + 3.0
+        if len(self.history) >= 2 and self.target > 0.0:
+            before, last = self.history[-2:]
+            fall = math.log(before.gap / last.gap) / (last.passes - before.passes) if last.gap < before.gap else 0.0
+            if fall > 0.0:
+                latest = min(latest, math.log(max(last.gap / self.target, 1.0)) / fall - 1.0)
+        self.next_check = self.passes + max(1.0, latest)
 
     @property
     def gap(self) -> float:
@@ -118,8 +139,8 @@ class Run:
         if self.due:
             self.certify(iterate.weights(), iterate.alpha)
 
-    def certify(self, w: Array, alpha: Array, *, ends: bool = True) -> None:
-        """Evaluate a primal and a dual point, keep what is better than before, and end the solve if the gap is small enough."""
+    def certify(self, w: Array, alpha: Array, *, ends: bool = True) -> float:
+        """Evaluate a primal and a dual point, keep what is better than before, end the solve if the gap is small enough; P(w)."""
         point = primal_point(self.problem, w)
         if self.best_primal is None or point.value < self.best_primal.value:
             self.best_primal = PrimalPoint(w.copy(), point.value, point.doubt)
@@ -130,12 +151,13 @@ class Run:
             kept = np.multiply(dual.alpha, dual.scale, out=self.best_dual.alpha)
             self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt)
         self.passes += 1.0
-        self.checked = self.passes
         self._record()
+        self._plan()
         if ends and self.gap <= self.target:
             self.status = Status.CERTIFIED
         elif self.going and self.gap <= 2.0 * (self.best_primal.doubt + self.best_dual.doubt):
             self.status = Status.ROUNDING
+        return point.value
 
     def accept(self) -> None:
         """End the solve because the solver has a proof of its own that it is done."""

@@ -1,0 +1,93 @@
+"""A pass of Prox-SDCA that also notes, for each row, how much its step gained, and sums the losses it meets on the way.
+
+The score (new - old)^2 (q + gamma) bounds twice what the step added to the dual objective; the rows that carry most of it are worth another
+visit before the rest. The losses are those at the iterates of the pass, so their sum is an estimate of the primal loss that costs no pass.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dualgap.formulas import smoothness, step, value, vector_step, vector_value
+from dualgap.kernels.compile import kernel
+from dualgap.kernels.epoch import look_ahead
+from dualgap.rows import axpy, axpys, cost_row, dot, dots
+
+BUCKETS = 4096
+
+
+@kernel
+def scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scores: Any) -> float:
+    """Prox-SDCA for scalar dual variables, with scores; returns the sum of share times loss."""
+    gamma = smoothness(data.loss)
+    total = 0.0
+    for t in range(order.shape[0]):
+        look_ahead(data, alpha, order, t)
+        i = np.uint64(order[t])
+        z = dot(data.rows, i, prox, u)
+        q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
+        old = alpha[i]
+        new = step(data.rule, data.loss, old, data.y[i], z, q)
+        scores[i] = data.share[i] * (new - old) * (new - old) * (q + gamma)
+        total += data.share[i] * value(data.loss, z, data.y[i])
+        if new != old:
+            axpy(data.rows, i, data.share[i] * (new - old), prox, u)
+            alpha[i] = new
+    return total
+
+
+@kernel
+def vector_scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scratch: Any, scores: Any) -> float:
+    """The same for vector-valued dual variables; `scratch` holds 4 x k numbers."""
+    k = u.shape[1]
+    gamma = smoothness(data.loss)
+    z, new, work = scratch[:k], scratch[k : 2 * k], scratch[2 * k :]
+    total = 0.0
+    for t in range(order.shape[0]):
+        look_ahead(data, alpha, order, t)
+        i = np.uint64(order[t])
+        y = data.y[i]
+        row = cost_row(data.loss, y, i)
+        dots(data.rows, i, prox, u, z)
+        q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
+        total += data.share[i] * vector_value(data.loss, z, y, data.loss.costs[row])
+        vector_step(data.rule, data.loss, alpha[i], y, data.loss.costs[row], z, q, new, work)
+        length = 0.0
+        for m in range(k):
+            work[m] = new[m] - alpha[i, m]
+            length += work[m] * work[m]
+            alpha[i, m] = new[m]
+        scores[i] = data.share[i] * length * (q + gamma)
+        if length > 0.0:
+            axpys(data.rows, i, data.share[i], work, prox, u)
+    return total
+
+
+@kernel
+def small_scores(scores: Any, part: float, buckets: Any) -> float:
+    """A threshold below which the scores carry about `part` of the total, from a histogram of their exponents."""
+    buckets[:] = 0.0
+    total = 0.0
+    for i in range(scores.shape[0]):
+        if scores[i] > 0.0:
+            total += scores[i]
+            mantissa, exponent = math.frexp(scores[i])
+            buckets[2 * (exponent + 1023) + (1 if mantissa >= 0.75 else 0)] += scores[i]
+    carried = 0.0
+    for b in range(buckets.shape[0]):
+        carried += buckets[b]
+        if carried > part * total:
+            return math.ldexp(0.75 if b % 2 else 0.5, b // 2 - 1023)
+    return 0.0
+
+
+@kernel
+def rows_above(scores: Any, threshold: float, order: Any, out: Any) -> int:
+    """The rows of `order`, in that order, whose score is above the threshold."""
+    count = 0
+    for t in range(order.shape[0]):
+        if scores[order[t]] > threshold:
+            out[count] = order[t]
+            count += 1
+    return count

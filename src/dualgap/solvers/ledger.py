@@ -1,0 +1,80 @@
+"""The ledger of an accelerated proximal-point method: what its sloppy steps have proved so far.
+
+Let w minimize R(w) + 1/2 |w - y|_M^2 - a'w for a = X'(s alpha)/S, M = kappa times a fixed metric. Then a - M (w - y) is a subgradient of R at w
+and -a an eps-subgradient of the mean loss, whatever alpha is and however little work went into it, so that for every x
+
+    P(x) >= c + (y - w)'M (x - w) + lambda/2 |x - w|^2,        c = P(w) - eps = R(w) - a'w - mean phi*(-alpha)
+
+Phi is the least value of the sum of a_k times these bounds plus |x - w_0|^2/2, which z minimizes, and A is the sum of the a_k. If
+A P(w) <= Phi + credit, then A (P(w) - P*) <= |w_0 - x*|^2/2 + credit: the accelerated rate is proved at that moment. With exact steps Phi - A P(w)
+never falls; a step lowers it by at most A (eps - 1/2 |w - y|_M^2). All inner products are in the fixed metric.
+"""
+
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+LARGEST = 1e8
+
+
+class Ledger:
+    """The estimate sequence of a segment between two restarts."""
+
+    def __init__(self, metric: Array, lam: float) -> None:
+        self.metric = metric
+        self.lam = lam
+        self.longest = 0
+        self.steps = 0
+
+    def inner(self, p: Array, q: Array) -> float:
+        """The inner product of the metric."""
+        return float(np.dot(self.metric, p * q)) if p.ndim == 1 else float(np.dot(self.metric, np.einsum("jk,jk->j", p, q)))
+
+    def restart(self, w: Array, value: float, known: bool = True) -> None:
+        """Begin a segment at w, whose objective is `value` (only a reference for the sums, if it is not `known`)."""
+        self.longest = max(self.longest, self.steps)
+        self.w_0 = w
+        self.z = w
+        self.reference = value
+        self.start_value = value if known else -np.inf
+        self.A = self.Phi = self.first = 0.0
+        self.steps = 0
+
+    def step_length(self, kappa: float) -> float:
+        """a, the root of kappa a^2 = (1 + lambda A) (A + a)."""
+        s = 1.0 + self.lam * self.A
+        return (s + sqrt(s * s + 4.0 * kappa * s * self.A)) / (2.0 * kappa)
+
+    def center(self, w: Array, a: float) -> Array:
+        """y, between w and z."""
+        return (self.A * w + a * self.z) / (self.A + a)
+
+    def enter(self, a: float, kappa: float, c: float, y: Array, w: Array) -> None:
+        """Add the bound of a step to the ledger."""
+        s = 1.0 + self.lam * self.A
+        z = (s * self.z + a * self.lam * w - a * kappa * (y - w)) / (s + a * self.lam)
+        move, ahead = z - self.z, z - w
+        bound = (c - self.reference) + kappa * self.inner(y - w, ahead) + 0.5 * self.lam * self.inner(ahead, ahead)
+        self.Phi += 0.5 * s * self.inner(move, move) + a * bound
+        self.A += a
+        self.z = z
+        self.first = self.first or a
+        self.steps += 1
+        if self.lam * self.A > LARGEST:
+            self.A, self.Phi, self.first = 1e-4 * self.A, 1e-4 * self.Phi, 1e-4 * self.first
+            self.w_0 = z
+
+    def deficit(self, value: float) -> float:
+        """A P(w) - Phi for a w of this objective."""
+        return self.A * (value - self.reference) - self.Phi
+
+    def credit(self, best: float) -> float:
+        """What may be missing without the rate being lost by more than a factor of two."""
+        away = self.z - self.w_0
+        return 0.25 * self.inner(away, away) + max(self.start_value - best, 0.0) * self.first
+
+    def forgive(self, amount: float) -> None:
+        """Make up for what is missing, so that the momentum is kept."""
+        self.Phi += amount
