@@ -177,8 +177,8 @@ def _groups(spec, w):
     """For every group, (mask of its entries of w, l1 sqrt(number of entries))."""
     groups = np.asarray(spec.penalty_params["groups"])
     l1 = LD(_param(spec.penalty_params, "l1", 0))
-    masks = [np.broadcast_to((groups == g).reshape((-1,) + (1,) * (w.ndim - 1)), w.shape) for g in np.unique(groups)]
-    return [(mask, l1 * np.sqrt(LD(mask.sum()))) for mask in masks]
+    members = [_feature_array(groups == g, w, 0) == 1 for g in np.unique(groups)]
+    return [(mask, l1 * np.sqrt(LD(mask.sum()))) for mask in members]
 
 
 def penalty(spec, w):
@@ -224,7 +224,7 @@ def scores(X, w, b):
     """X w + b in longdouble, a block of rows at a time; numpy sums the products pairwise."""
     n, d = X.shape
     step = max(1, 2**20 // max(1, w.size))
-    Z = np.zeros((n,) + w.shape[1:], LD)
+    Z = np.zeros((n, *w.shape[1:]), LD)
     for start in range(0, n, step):
         block = _dense(X, slice(start, start + step))
         columns = [(block * c).sum(axis=1) for c in w.reshape(d, -1).T]
@@ -233,7 +233,7 @@ def scores(X, w, b):
 
 
 def objective(spec, X, y, w, b=0, weight=None, precise=True):
-    """P(w, b) to about 1e-17 of the sum of the absolute terms (np.longdouble), or in float64 if not precise."""
+    """P(w, b) to about 1e-17 of the sum of the absolute terms, or with scores in float64 if not precise."""
     w, b = np.asarray(w).astype(LD), np.asarray(b).astype(LD)
     s = np.ones(X.shape[0], LD) if weight is None else np.asarray(weight).astype(LD)
     y = _targets(spec, y)
@@ -250,9 +250,9 @@ def objective(spec, X, y, w, b=0, weight=None, precise=True):
 #                          + [R(w) + R*(v) - v w] + (sum_i omega_i u_i) (b - b').
 # (Use phi(z') >= u z' - phi*(u) and R(w') >= v w' - R*(v).)  Where R grows too slowly for R*(v) to be finite
 # the supremum is taken over |w'_j| <= B_j, and b' over |b'| <= B: for l1 > 0 this is no restriction since
-# l1 |w*_j| <= P(w, b); for a coordinate without any penalty and for b, B is a generous multiple (100 times) of
-# what is known.  If the minimiser were still outside by a factor F, the bound would be too small by F only,
-# because P is convex.
+# l1 |w*_j| <= P(w, b); for a coordinate without any penalty and for b, B is 100 times the size of the point
+# in hand.  If the minimiser were still outside by a factor F, the bound would be too small by F only, because
+# P is convex.  Where no minimiser exists (a separating direction without any penalty) the bound stays large.
 
 
 def dual_domain(spec, U, y):
@@ -277,21 +277,25 @@ def _xlogx(a):
     return a * np.log(np.where(a > 0, a, 1))
 
 
+def _xlogx_of_rest(a):
+    """(1 - a) log(1 - a), also for small a."""
+    return np.where(a < 1, (1 - a) * np.log1p(-np.minimum(a, 1 - EPS)), 0)
+
+
 def conjugates(spec, U, y):
     """phi*(u_i; y_i) for u_i in the domain: u = slope in z."""
     name, par = spec.loss, spec.loss_params
     if name in VECTOR_LOSSES:
         beta = np.where(_others(y, U.shape[1]), U, 0)
-        rest = np.maximum(1 - beta.sum(axis=1), 0)
         if name == "softmax":
-            return _xlogx(beta).sum(axis=1) + _xlogx(rest)
+            return _xlogx(beta).sum(axis=1) + _xlogx_of_rest(beta.sum(axis=1))
         linear = -(_costs(spec, y, U.shape[1]) * beta).sum(axis=1)
         if name == "max_hinge":
             return linear
         gamma = LD(par["gamma"])
         if name == "smooth_max_hinge":
             return linear + gamma / 2 * (beta**2).sum(axis=1)
-        return linear + gamma * (_xlogx(beta).sum(axis=1) + _xlogx(rest))
+        return linear + gamma * (_xlogx(beta).sum(axis=1) + _xlogx_of_rest(beta.sum(axis=1)))
     if name == "squared":
         return U * y + U**2 / 2
     if name in ("absolute", "quantile"):
@@ -302,7 +306,7 @@ def conjugates(spec, U, y):
         return U * y + LD(par["eps"]) * abs(U)
     beta = -y * U
     if name == "logistic":
-        return _xlogx(beta) + _xlogx(1 - beta)
+        return _xlogx(beta) + _xlogx_of_rest(beta)
     if name == "hinge":
         return -beta
     if name == "smooth_hinge":
@@ -357,8 +361,9 @@ def certificate(spec, X, y, w, b, U, weight=None):
     y = _targets(spec, y)
     omega = s / s.sum()
     Z = scores(X, w, b)
-    pieces = [losses(spec, Z, y), conjugates(spec, U, y), -(U * Z).reshape(len(y), -1).sum(axis=1)]
-    if np.any(sum(pieces) < -100 * EPS * sum(abs(piece) for piece in pieces)):
+    products = (U * Z).reshape(len(y), -1)
+    pieces = [losses(spec, Z, y), conjugates(spec, U, y), -products.sum(axis=1)]
+    if np.any(sum(pieces) < -100 * EPS * (1 + abs(products).sum(axis=1) + abs(pieces[1]))):
         raise AssertionError("a negative Fenchel-Young gap: U is not in the domain, or a formula is wrong")
     loss_terms = np.concatenate([omega * piece for piece in pieces])
 
@@ -382,8 +387,8 @@ def certificate(spec, X, y, w, b, U, weight=None):
     if spec.intercept:
         intercept_term = 100 * (abs(slopes.sum(axis=0)) * (abs(b) + span)).sum()
     terms = np.concatenate([loss_terms, penalty_terms, [intercept_term]])
-    products = (abs(slopes) * scores(abs(X), abs(w), abs(b))).sum()  # what rounding the scores can change
-    return max(terms.sum(), LD(0)) + 4 * EPS * (abs(terms).sum() + products)
+    rounding = (abs(slopes) * scores(abs(X), abs(w), abs(b))).sum() + abs(terms).sum()
+    return max(terms.sum(), LD(0)) + 4 * EPS * rounding
 
 
 # ------------------------------------------------------------------------------------------------------
@@ -409,7 +414,9 @@ def smooth_loss(spec, Z, y):
         p = np.exp(a - _log_sum_exp(a)[:, None])
         slope = np.where(_others(y, Z.shape[1]), p, 0)
         slope[np.arange(len(y)), y] = -slope.sum(axis=1)
-        return slope, (p[:, :, None] * np.eye(Z.shape[1]) - p[:, :, None] * p[:, None, :]) / gamma
+        eye = np.eye(Z.shape[1])
+        between = p[:, :, None] * p[:, None, :] * (1 - eye)  # p_j (1 - p_j) = sum_l p_j p_l, l != j
+        return slope, (between.sum(axis=2)[:, :, None] * eye - between) / gamma
     return None
 
 
@@ -459,7 +466,8 @@ class Program:
         cost, curvature, x0 = [], [], []
         rows_z = np.zeros((0, n * k), LD), np.zeros((0, 0), LD), np.zeros(0, LD)
         self.smooth = smooth_loss(spec, z0.reshape(self.shape_z), y) is not None
-        self.quadratic = (spec.loss == "squared" or not self.smooth) and spec.penalty in ("elastic_net", "group")
+        self.quadratic = spec.loss == "squared" or not self.smooth  # f, if the penalty agrees
+        self.quadratic = self.quadratic and spec.penalty in ("elastic_net", "group")
         if not self.smooth:
             cost, curvature, x0, rows_z = self._loss_slacks(z0, unit_z)
         ne, nt = len(x0), len(slacks_w["cost"])
@@ -467,7 +475,7 @@ class Program:
         self.b_at, self.size = slice(ne + nt + nw, ne + nt + nw + nb), ne + nt + nw + nb
         self.x0 = np.concatenate([x0, slacks_w["start"], w0, np.zeros(nb, LD)]).astype(LD)
         self.cost = np.concatenate([cost, slacks_w["cost"], np.zeros(nw + nb, LD)]).astype(LD)
-        self.curvature = np.concatenate([curvature, np.zeros(nt, LD), slacks_w["l2"], np.zeros(nb, LD)]).astype(LD)
+        self.curvature = np.concatenate([curvature, np.zeros(nt), slacks_w["l2"], np.zeros(nb)]).astype(LD)
 
         # scores z = Z x, constraints G x <= h
         X_and_1 = np.hstack([X, np.ones((n, 1), LD)]) if spec.intercept else X
@@ -479,7 +487,7 @@ class Program:
         low = np.hstack([np.zeros((len(rows_w[2]), ne), LD), *rows_w[:2], np.zeros((len(rows_w[2]), nb), LD)])
         self.G = sp.csr_array(sp.vstack([top, sp.csr_array(low)], format="csr"))
         self.h = np.concatenate([rows_z[2], rows_w[2]])
-        self.cones = [np.r_[ne + i, ne + nt + np.flatnonzero(mask)] for i, mask in enumerate(slacks_w["cones"])]
+        self.cones = [np.append(ne + i, ne + nt + np.flatnonzero(g)) for i, g in enumerate(slacks_w["cones"])]
         self.A = np.zeros((len(slacks_w["fixed"]), self.size), LD)
         for row, fixed in zip(self.A, slacks_w["fixed"], strict=True):
             row[self.w_at][fixed] = 1
@@ -499,7 +507,8 @@ class Program:
                 cost.append(0 * self.omega)
                 curvature.append(self.omega / gamma)
                 start.append(0 * top if has_e else top)
-                blocks.append(np.vstack([-eye if i == r else zero for i in range(pieces + (floor and has_e))]))
+                parts = [-eye if i == r else zero for i in range(pieces + (floor and has_e))]
+                blocks.append(np.vstack(parts))
         rows = np.zeros((pieces, n, n, self.k), LD)
         rows[:, np.arange(n), np.arange(n)] = a
         z_part, h = rows.reshape(pieces * n, n * self.k), -c.ravel()
@@ -623,17 +632,17 @@ class Factor:
     in rounding errors belongs to a direction along which nothing changes: that direction is left out."""
 
     def __init__(self, K):
-        self.K, work, self.columns = K, K.copy(), []
+        work, self.columns, self.lost = K.copy(), [], 0
         for j in range(len(K)):
-            pivot = work[j, j]
             rows = j + 1 + np.flatnonzero(work[j + 1 :, j])
+            pivot = work[j, j]
             if pivot <= 8 * EPS * K[j, j]:
-                pivot, rows = INF, rows[:0]
+                pivot, rows, self.lost = INF, rows[:0], self.lost + 1
             column = work[rows, j] / pivot
             work[np.ix_(rows, rows)] -= np.outer(column, work[rows, j])
             self.columns.append((rows, column, pivot))
 
-    def _once(self, rhs):
+    def solve(self, rhs):
         x = rhs.copy()
         for j, (rows, column, _) in enumerate(self.columns):
             x[rows] -= column * x[j]
@@ -641,26 +650,74 @@ class Factor:
             x[j] = x[j] / pivot - (column * x[rows]).sum()
         return x
 
-    def solve(self, rhs):
-        x = self._once(rhs)
-        return x + self._once(rhs - self.K @ x)  # one step of refinement
+
+def _two_sum(a, b):
+    """a + b = s + e exactly."""
+    s = a + b
+    part = s - a
+    return s, (a - (s - part)) + (b - part)
 
 
-class Newton:
-    """Solve K dx + A' y = rhs, A dx = 0."""
+def _two_product(a, b):
+    """a b = p + e exactly (Dekker)."""
+    splitter = LD(2) ** ((np.finfo(LD).nmant + 2) // 2) + 1
+    a_head, b_head = splitter * a - (splitter * a - a), splitter * b - (splitter * b - b)
+    a_tail, b_tail = a - a_head, b - b_head
+    p = a * b
+    return p, ((a_head * b_head - p) + a_head * b_tail + a_tail * b_head) + a_tail * b_tail
 
-    def __init__(self, K, A):
-        self.factor, self.A = Factor(K), A
-        if len(A):
-            self.KA = np.stack([self.factor.solve(row) for row in A], axis=1)
-            self.schur = Factor(A @ self.KA)
 
-    def __call__(self, rhs):
-        dx = self.factor.solve(rhs)
-        if not len(self.A):
-            return dx, np.zeros(0, LD)
-        y = self.schur.solve(self.A @ dx)
-        return dx - self.KA @ y, y
+class TwoFold:
+    """Arrays of numbers of twice the precision, each the sum of a head and of a tail."""
+
+    def __init__(self, head, tail=0):
+        self.head, self.tail = _two_sum(head, tail)
+
+    def __getitem__(self, at):
+        return TwoFold(self.head[at], self.tail[at])
+
+    def __sub__(self, other):
+        head, tail = _two_sum(self.head, -other.head)
+        return TwoFold(head, tail + (self.tail - other.tail))
+
+    def __mul__(self, other):
+        head, tail = _two_product(self.head, other.head)
+        return TwoFold(head, tail + (self.head * other.tail + self.tail * other.head))
+
+    def __truediv__(self, other):
+        quotient = TwoFold(self.head / other.head)
+        return TwoFold(quotient.head, (self - quotient * other).head / other.head)
+
+    def subtract_at(self, at, other):
+        difference = self[at] - other
+        self.head[at], self.tail[at] = difference.head, difference.tail
+
+
+class TwoFoldFactor(Factor):
+    """The same for H + sum_r metric_r g_r g_r^T, added and factored in twice the precision (the result is
+    rounded): it still sees a small H behind a large metric."""
+
+    def __init__(self, hessian, blocks):
+        work, self.columns, self.lost = TwoFold(hessian.copy(), 0 * hessian), [], 0
+        for block in blocks:
+            metric = block.metric().tocoo()
+            for i, j, value in zip(*metric.coords, metric.data, strict=True):
+                left, right = block.G[[i]], block.G[[j]]
+                at = np.ix_(left.indices, right.indices)
+                row = TwoFold(-value * np.ones((1, 1), LD)) * TwoFold(left.data[:, None])
+                work.subtract_at(at, row * TwoFold(right.data[None, :]))
+        diagonal = np.diag(work.head).copy()
+        for j in range(len(hessian)):
+            rows = j + 1 + np.flatnonzero(work.head[j + 1 :, j])
+            pivot = work.head[j, j]
+            if pivot <= 8 * EPS**2 * diagonal[j]:
+                self.columns.append((rows[:0], np.zeros(0, LD), INF))
+                self.lost += 1
+                continue
+            column = work[rows, j]
+            scaled = column / work[[j], j]
+            work.subtract_at(np.ix_(rows, rows), scaled[:, None] * column[None, :])
+            self.columns.append((rows, scaled.head, pivot))
 
 
 def _det(s):
@@ -686,7 +743,7 @@ class Orthant:
         return self.ratio * v
 
     def aim(self, mu, ds, dz):
-        """The z which solves the linearised equation of the central path for ds = 0, second-order terms given."""
+        """The new z where dx = 0: the linearised equation of the central path with a second-order term."""
         return (mu - ds * dz) / self.s
 
     @staticmethod
@@ -757,64 +814,94 @@ class Lorentz:
         return (half_b + root) / -a if a < 0 else LD(1e30)
 
 
+class System:
+    """The linear equations of one iteration."""
+
+    def __init__(self, program, x, blocks):
+        self.blocks, self.A = blocks, program.A
+        self.gradient, self.hessian = program.derivatives(x)
+        K = self.hessian.copy()
+        for block in blocks:
+            block.rescale()
+            K += (block.G.T @ (block.metric() @ block.G)).toarray()
+        self.unit = np.where(np.diag(K) > 0, np.sqrt(np.diag(K)), 1)
+        self.factor = Factor(K)
+        if self.factor.lost:
+            self.factor = TwoFoldFactor(self.hessian, blocks)
+        if len(self.A):
+            self.KA = np.stack([self.factor.solve(row) for row in self.A], axis=1)
+            self.schur = Factor(self.A @ self.KA)
+
+    def _solve(self, rhs):
+        """K dx + A' y = rhs, A dx = 0."""
+        dx = self.factor.solve(rhs)
+        if not len(self.A):
+            return dx, np.zeros(0, LD)
+        y = self.schur.solve(self.A @ dx)
+        return dx - self.KA @ y, y
+
+    def direction(self, mu, second):
+        """gradient + hessian dx + G' (z + dz) + A' y = 0 where dz depends on dx.  Both are refined together,
+        since the changes of dx that correct z + dz can be too small for dx itself."""
+        new = [block.aim(mu, *terms) for block, terms in zip(self.blocks, second, strict=True)]
+        dx, y, size = 0 * self.gradient, np.zeros(len(self.A), LD), INF
+        for _ in range(12):
+            rest = -self.gradient - self.hessian @ dx - self.A.T @ y
+            for block, z in zip(self.blocks, new, strict=True):
+                rest -= block.G.T @ z
+            before, size = size, abs(rest / self.unit).max()
+            if not size < before / 2:
+                break
+            more, more_y = self._solve(rest)
+            dx, y = dx + more, y + more_y
+            new = [z + block.times(block.G @ more) for block, z in zip(self.blocks, new, strict=True)]
+        return dx, [(-(block.G @ dx), z - block.z) for block, z in zip(self.blocks, new, strict=True)]
+
+
+def _steps(blocks, changes):
+    """The largest steps that keep s, respectively z, inside."""
+    step = dual_step = LD(1e30)
+    for block, (ds, dz) in zip(blocks, changes, strict=True):
+        step, dual_step = min(step, block.longest(block.s, ds)), min(dual_step, block.longest(block.z, dz))
+    return step, dual_step
+
+
+def _outlook(blocks, changes):
+    """The present mu, and the fraction of it to aim at, after a look at the step that aims at mu = 0."""
+    step, now, ahead = min(*_steps(blocks, changes), LD(1)), LD(0), LD(0)
+    for block, (ds, dz) in zip(blocks, changes, strict=True):
+        now += (block.s * block.z).sum()
+        ahead += ((block.s + step * ds) * (block.z + step * dz)).sum()
+    return now / sum(block.degree for block in blocks), min((ahead / now) ** 3, LD(1))
+
+
 def _iterate(program, max_iter):
     """Mehrotra's predictor-corrector method: yields (x, multipliers of G x <= h)."""
-    x, A = program.x0, program.A
-    first = Orthant(program.G, program.h - program.G @ x, LD(1))
-    degree = first.degree + len(program.cones)
-    mu = program.value(x) / max(degree, 1)
-    blocks = [Orthant(first.G, first.s, mu)] if first.degree else []
+    x, slack = program.x0, program.h - program.G @ program.x0
+    mu = program.value(x) / max(len(slack) + len(program.cones), 1)
+    blocks = [Orthant(program.G, slack, mu)]
     for at in program.cones:
         G = sp.csr_array((-np.ones(len(at), LD), (np.arange(len(at)), at)), shape=(len(at), len(x)))
         blocks.append(Lorentz(G, x[at], mu))
 
     for _ in range(max_iter):
-        yield x, blocks[0].z if first.degree else np.zeros(0, LD)
-        gradient, hessian = program.derivatives(x)
-        K = hessian.copy()
-        for block in blocks:
-            block.rescale()
-            K += (block.G.T @ (block.metric() @ block.G)).toarray()
-        solve, unit = Newton(K, A), np.sqrt(np.diag(K))
-
-        def direction(mu, second):
-            """gradient + hessian dx + G' (z + dz) + A' y = 0 for the dz given by dx, all refined together: the
-            changes of dx that correct z + dz can be too small for dx itself."""
-            new = [block.aim(mu, *pair) for block, pair in zip(blocks, second, strict=True)]
-            dx, y, size = 0 * x, np.zeros(len(A), LD), INF
-            for _ in range(12):
-                rest = -gradient - hessian @ dx - A.T @ y
-                for block, z in zip(blocks, new, strict=True):
-                    rest -= block.G.T @ z
-                before, size = size, np.divide(abs(rest), unit, where=unit > 0, out=0 * rest).max()
-                if not size < before / 2:
-                    break
-                more, more_y = solve(rest)
-                dx, y = dx + more, y + more_y
-                new = [z + block.times(block.G @ more) for block, z in zip(blocks, new, strict=True)]
-            changes = [(-(block.G @ dx), z - block.z) for block, z in zip(blocks, new, strict=True)]
-            steps = [
-                (block.longest(block.s, ds), block.longest(block.z, dz))
-                for block, (ds, dz) in zip(blocks, changes, strict=True)
-            ]
-            return dx, changes, *(min(s) for s in zip((LD(1e30), LD(1e30)), *steps, strict=True))
-
+        yield x, blocks[0].z
+        system, target = System(program, x, blocks), LD(0)
         none = [(0 * block.s, 0 * block.z) for block in blocks]
-        target = LD(0)
-        if blocks:
-            _, changes, step, dual_step = direction(target, none)
-            step, now, ahead = min(step, dual_step, LD(1)), LD(0), LD(0)
-            for block, (ds, dz) in zip(blocks, changes, strict=True):
-                now += (block.s * block.z).sum()
-                ahead += ((block.s + step * ds) * (block.z + step * dz)).sum()
-            least = LD(1e-6) if program.quadratic else LD(0.1)
-            target = now / degree * min(max((ahead / now) ** 3, least), LD(1))
-        dx, changes, step, dual_step = direction(target, changes if blocks and program.quadratic else none)
-        step, dual_step = min(LD(0.995) * step, LD(1)), min(LD(0.995) * dual_step, LD(1))
+        second = none
+        if len(slack) + len(program.cones) > 0:
+            _, changes = system.direction(LD(0), none)
+            mu, fraction = _outlook(blocks, changes)
+            if program.quadratic:
+                target, second = mu * max(fraction, LD(1e-6)), changes
+            else:  # leave the derivatives the time to follow
+                target = mu * max(fraction, LD(0.1))
+        dx, changes = system.direction(target, second)
+        step, dual_step = (min(LD(0.995) * longest, LD(1)) for longest in _steps(blocks, changes))
         if program.quadratic:
             step = dual_step = min(step, dual_step)
         else:
-            step = _line_search(program, x, blocks, dx, changes, step, target, gradient)
+            step = _line_search(program, x, blocks, dx, changes, step, target, system.gradient)
         x = x + step * dx
         for block, (ds, dz) in zip(blocks, changes, strict=True):
             block.s, block.z = block.s + step * ds, block.z + dual_step * dz
@@ -849,7 +936,8 @@ def _snap(spec, X, y, w, b, U, s):
     best = penalty_maximiser(spec, -np.tensordot(X.T, slopes, 1), np.full(w.shape, 2 * abs(w).max()))
     edge = best == 0
     if spec.penalty == "elastic_net":
-        edge = edge | np.isin(best, _net(spec, w)[2:])
+        _, _, lower, upper = _net(spec, w)
+        edge = edge | (best == lower) | (best == upper)
     snapped = np.where(edge, best, w)
     better = objective(spec, X, y, snapped, b, s) <= objective(spec, X, y, w, b, s)
     return snapped if better else w
@@ -883,6 +971,6 @@ def solve_reference(spec, X, y, weight=None, max_iter=200):
     if best is None:  # P(0) = 0: nothing can be better
         best, gap, scale = (w, b, dual_domain(spec, np.zeros(program.shape_z, LD), y)), LD(0), LD(1)
     w, b, U = best
-    u = np.zeros((len(used),) + U.shape[1:], LD)
+    u = np.zeros((len(used), *U.shape[1:]), LD)
     u[used] = U
     return Reference(w, b, objective(spec, X, y, w, b, s), float(gap / scale), scale, u)

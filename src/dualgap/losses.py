@@ -199,7 +199,9 @@ class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(-y z)).
 
     With t = -y b: phi*(b) = t log t + (1 - t) log(1 - t) on 0 <= t <= 1; gamma = 4. The exact step solves r + y z + q (sigma(r) - t) = 0 for
-    the log-odds r by Newton's method inside a bracket: a fixed number of steps is not enough when q is large.
+    the log-odds r of the new t. Reflected so that the root is at most 0, where the left side is convex, Newton's method converges from any
+    start (in a bracket it may cycle between the two ends when q is large): one step may pass the root, those after it descend to it. A move
+    below 1 is Halley's, and after the last one sigma follows by its Taylor series, which leaves an error of about move^3.
 
     Examples
     --------
@@ -225,30 +227,29 @@ class Logistic(NamedTuple):
     def dual_step(self, alpha: float, y: float, z: float, q: float) -> float:
         t = alpha * y
         m = y * z
-        low = -m - q * (1.0 - t)
-        high = -m + q * t
-        r = max(low, min(high, math.log(t / (1.0 - t)) if 0.0 < t < 1.0 else -m))
-        s = t
+        reflected = m + q * (0.5 - t) < 0.0
+        if reflected:
+            t, m = 1.0 - t, -m
+        if 0.0 < t < 1.0:
+            # the Newton step from the log-odds of t, where the sigmoid is known
+            r = math.log(t / (1.0 - t))
+            r -= (r + m) / (1.0 + q * t * (1.0 - t))
+        else:
+            r = q * t - m
+        s = 0.0
         for _ in range(100):
-            e = math.exp(-abs(r))
-            s = (1.0 if r > 0.0 else e) / (1.0 + e)
-            f = r + m + q * (s - t)
-            if f > 0.0:
-                high = r
-            else:
-                low = r
-            slope = 1.0 + q * e / ((1.0 + e) * (1.0 + e))
-            new = r - f / slope
-            if not low <= new <= high:
-                new = 0.5 * (low + high)
-            move = abs(new - r)
-            r = new
-            if move <= 1e-5 * (1.0 + abs(r)) and abs(f) <= 1e-4 * slope:
-                # the error of this Newton step is of the order of move^2; one more evaluation finishes it
-                e = math.exp(-abs(r))
-                s = (1.0 if r > 0.0 else e) / (1.0 + e)
+            r = max(-745.0, min(0.0, r))
+            e = math.exp(r)
+            s = e / (1.0 + e)
+            slope = 1.0 + q * s * (1.0 - s)
+            move = -(r + m + q * (s - t)) / slope
+            if abs(move) < 1.0:
+                move /= 1.0 + 0.5 * move * (1.0 - 2.0 * s) * (1.0 - 1.0 / slope)
+            if abs(move) <= 5e-4 or (r == -745.0 and move < 0.0):
+                s += s * (1.0 - s) * move * (1.0 + 0.5 * (1.0 - 2.0 * s) * move)
                 break
-        return s * y
+            r += move
+        return (1.0 - s if reflected else s) * y
 
     def domain(self, y: float) -> tuple[float, float]:
         return min(y, 0.0), max(y, 0.0)

@@ -72,7 +72,7 @@ def _vector_intercept(problem: Problem) -> Array:
     k = problem.outputs
     small = problem
     if problem.loss.costs.shape[0] == k:
-        masses = np.bincount(problem.y, problem.share, minlength=k)
+        masses = np.bincount(problem.y, problem.share, minlength=k).astype(np.float64)
         small = replace(problem, X=np.empty((k, 0)), y=np.arange(k), share=masses, norms2=np.zeros(k))
 
     def objective(loss: Any) -> Callable[[Array], tuple[float, Array]]:

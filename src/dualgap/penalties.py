@@ -7,11 +7,12 @@ a. `value` R_j(w), `conjugate` R_j*(a) = max_w a w - R_j(w), and `primal`, the w
    serves Prox-SDCA, each inner problem of its acceleration, and FISTA. These three are all that an own penalty needs, with
 b. `convexity`, the modulus of strong convexity (the paper's lambda); 0 if it is not strongly convex.
 c. A penalty whose formulas depend on the index of the coefficient says `indexed = True` and its methods take the index last.
-d. A penalty that couples coefficients says `coupled = True`. It keeps a state beside u, which `at` (its indexed `primal`) reads and `moved`
-   updates, and it gives `total_value`, `total_conjugate` and `prepared` for whole vectors instead.
+d. A penalty that couples coefficients says `coupled = True`. It keeps a state beside u, which its indexed `primal` reads and `moved` updates,
+   and it gives `total_value`, `total_conjugate` and `prepared` for whole vectors instead. A sum that is updated loses what made it large
+   when that goes away, so the state remembers its `peak` and is computed anew from `view`, u itself, where little of the peak is left.
 e. `norm`, the p of the norm |x|_p in which the rows of X are measured: dual to the norm in which R is strongly convex; 2 unless it says so.
 f. `polar`, for a penalty that is a norm where it is not strongly convex: the least t >= 0 with R*(a/t) = 0, which makes the lasso's
-   certificate; and `radius`, a bound on the Euclidean norm of any w with R(w) <= budget.
+   certificate; and `radius`, a bound on the Euclidean norm of the penalized coefficients of any w with R(w) <= budget.
 """
 
 import math
@@ -25,6 +26,7 @@ from dualgap.formulas import traits
 
 Array = npt.NDArray[np.float64]
 TINY = 1e-300
+LEFT = 1e-6
 
 
 class L2(NamedTuple):
@@ -99,7 +101,7 @@ class ElasticNet(NamedTuple):
         return math.copysign(max(r, 0.0), u) * (1.0 / (self.l2 + kappa))
 
     def polar(self, a: Array) -> float:
-        return float(np.max(np.abs(a), initial=0.0)) / self.l1
+        return float(np.max(np.abs(a), initial=0.0)) / max(self.l1, TINY)
 
     def radius(self, budget: float) -> float:
         return min(budget / max(self.l1, TINY), math.sqrt(2.0 * budget / max(self.l2, TINY)))
@@ -142,8 +144,8 @@ class Factors(NamedTuple):
 
     @property
     def convexity(self) -> float:
-        positive = [f for f in self.factors if f > 0.0]
-        return float(self.penalty.convexity * min(positive)) if positive else 0.0
+        least = self._least()
+        return float(self.penalty.convexity * least) if least < math.inf else 0.0
 
     def value(self, w: float, j: int) -> float:
         f = self.factors[j]
@@ -166,7 +168,12 @@ class Factors(NamedTuple):
         return float(self.penalty.polar((a[held].T / np.asarray(self.factors)[held]).T))
 
     def radius(self, budget: float) -> float:
-        return _radius(self.penalty, budget / min((f for f in self.factors if f > 0.0), default=math.inf))
+        return _radius(self.penalty, budget / self._least())
+
+    def _least(self) -> float:
+        """The least positive factor, infinite if there is none."""
+        factors = np.asarray(self.factors)
+        return float(np.min(factors, where=factors > 0.0, initial=math.inf))
 
 
 @traits(indexed=True)
@@ -245,7 +252,7 @@ class GroupL1(NamedTuple):
     """Group lasso with a ridge, l1 sum_g sqrt(|g|) |w_g| + l2/2 |w|^2, where |w_g| is the Euclidean norm of the coefficients of group g.
 
     The minimizer shrinks a group as a whole: w_g = u_g max(0, 1 - l1 sqrt(|g|)/|u_g|) / (l2 + kappa). The state is the squared norm of each
-    u_g. With a vector-valued loss a group holds all the classes of its features, so that `groups=range(d)` selects features.
+    u_g, and its peak. With a vector-valued loss a group holds all the classes of its features, so that `groups=range(d)` selects features.
 
     Parameters
     ----------
@@ -265,8 +272,8 @@ class GroupL1(NamedTuple):
     l2: float
     groups: Any
     weights: Any = None
-    kappa: float = 0.0
     state: Any = None
+    view: Any = None
 
     @property
     def convexity(self) -> float:
@@ -274,12 +281,21 @@ class GroupL1(NamedTuple):
 
     def primal(self, u: float, kappa: float, j: int) -> float:
         g = self.groups[j]
-        size = math.sqrt(max(self.state[g], 0.0))
+        if self.weights[g] == 0.0:
+            return u * (1.0 / (self.l2 + kappa))
+        size = math.sqrt(max(self.state[g, 0], 0.0))
         r = size - self.weights[g]
         return float(u * (r / (size * (self.l2 + kappa)))) if r > 0.0 else 0.0
 
     def moved(self, old: float, new: float, j: int) -> None:
-        self.state[self.groups[j]] += (new - old) * (new + old)
+        g = self.groups[j]
+        size2 = self.state[g, 0] + (new - old) * (new + old)
+        peak = max(self.state[g, 1], size2)
+        weight2 = self.weights[g] * self.weights[g]
+        if weight2 > 0.0 and max(size2, weight2) < LEFT * peak:
+            size2 = peak = _group_norm2(self.view, self.groups, g)
+        self.state[g, 0] = size2
+        self.state[g, 1] = peak
 
     def norms2(self, w: Array) -> Array:
         rows = w * w if w.ndim == 1 else np.einsum("jk,jk->j", w, w)
@@ -290,7 +306,8 @@ class GroupL1(NamedTuple):
         return self.l1 * np.sqrt(np.bincount(self.groups) * float(outputs))
 
     def prepared(self, u: Array, kappa: float) -> Self:
-        return self._replace(weights=self.thresholds(u), state=self.norms2(u))
+        norms2 = self.norms2(u)
+        return self._replace(weights=self.thresholds(u), state=np.column_stack([norms2, norms2]), view=u.reshape(len(u), -1))
 
     def total_value(self, w: Array) -> float:
         norms2 = self.norms2(w)
@@ -314,8 +331,9 @@ class QNorm(NamedTuple):
     """Squared q-norm, l2/(2 (q - 1)) |w|_q^2 with 1 < q <= 2: strongly convex with modulus l2 in the norm |w|_q.
 
     With p = q/(q - 1): R*(a) = (q - 1)/(2 l2) |a|_p^2, and rows are measured in |x|_p, close to the largest entry when q is near 1. It is
-    not strongly convex in the Euclidean norm, so acceleration is not proved for it (the paper's second open problem). The state is a
-    scale, at first the largest |u_j|, and the sum of (|u_j| / scale)^p.
+    not strongly convex in the Euclidean norm, so acceleration is not proved for it (the paper's second open problem), and `primal` has no
+    formula with kappa > 0, except for q = 2, where it is a ridge. The state is a scale, at first the largest |u_j|, the sum of
+    (|u_j| / scale)^p, and its peak.
 
     Parameters
     ----------
@@ -334,6 +352,7 @@ class QNorm(NamedTuple):
     l2: float
     q: Any = None
     state: Any = None
+    view: Any = None
 
     @property
     def convexity(self) -> float:
@@ -346,6 +365,8 @@ class QNorm(NamedTuple):
     def primal(self, u: float, kappa: float, j: int) -> float:
         if u == 0.0:
             return 0.0
+        if self.q == 2.0:
+            return u / (self.l2 + kappa)
         p = self.q / (self.q - 1.0)
         logu = math.log(abs(u) / self.state[0])
         logsize = max(math.log(max(self.state[1], TINY)) / p, logu)
@@ -353,21 +374,28 @@ class QNorm(NamedTuple):
 
     def moved(self, old: float, new: float, j: int) -> None:
         p = self.q / (self.q - 1.0)
-        if abs(new) > 1e3 * self.state[0]:
-            self.state[1] *= math.exp(p * math.log(self.state[0] / abs(new)))
-            self.state[0] = abs(new)
         if new != 0.0:
-            self.state[1] += math.exp(p * math.log(abs(new) / self.state[0]))
+            e = p * math.log(abs(new) / self.state[0])
+            if e > 30.0:
+                self.state[1] *= math.exp(-e)
+                self.state[2] *= math.exp(-e)
+                self.state[0] = abs(new)
+                e = 0.0
+            self.state[1] += math.exp(e)
         if old != 0.0:
             self.state[1] -= math.exp(p * math.log(abs(old) / self.state[0]))
+        self.state[2] = max(self.state[1], self.state[2])
+        if self.state[1] < LEFT * self.state[2]:
+            _sum_powers(self.view, p, self.state)
 
     def prepared(self, u: Array, kappa: float) -> Self:
         top = max(float(np.max(np.abs(u), initial=0.0)), TINY)
-        return self._replace(state=np.array([top, float(np.sum((np.abs(u) / top) ** self.norm))]))
+        total = float(np.sum((np.abs(u) / top) ** self.norm))
+        return self._replace(state=np.array([top, total, total]), view=u)
 
     def _squared_norm(self, w: Array, p: float) -> float:
         top = float(np.max(np.abs(w), initial=0.0))
-        return top**2 * float(np.sum((np.abs(w) / top) ** p)) ** (2.0 / p) if top > 0.0 else 0.0
+        return top * top * float(np.sum((np.abs(w) / top) ** p)) ** (2.0 / p) if top > 0.0 else 0.0
 
     def total_value(self, w: Array) -> float:
         return float(self.l2 / (2.0 * (self.q - 1.0)) * self._squared_norm(w, self.q))
@@ -375,13 +403,17 @@ class QNorm(NamedTuple):
     def total_conjugate(self, a: Array) -> float:
         return float((self.q - 1.0) / (2.0 * self.l2) * self._squared_norm(a, self.norm))
 
+    def radius(self, budget: float) -> float:
+        return math.sqrt(2.0 * (self.q - 1.0) * budget / max(self.l2, TINY))
+
 
 @traits(indexed=True, coupled=True, norm=np.inf)
 class Entropy(NamedTuple):
     """Entropy on the simplex, l2 (sum_j w_j log w_j + log d) for w >= 0 with sum 1: strongly convex with modulus l2 in the norm |w|_1.
 
     R*(a) = l2 (log sum_j exp(a_j/l2) - log d), w is the softmax of a/l2, and rows are measured by their largest entry. Acceleration is not
-    proved for it. The state is a shift of the exponents and the sum of the shifted exponentials.
+    proved for it, and `primal` has no formula with kappa > 0. The state is a shift of the exponents, the sum of the shifted exponentials, and
+    its peak.
 
     Parameters
     ----------
@@ -397,6 +429,7 @@ class Entropy(NamedTuple):
 
     l2: float
     state: Any = None
+    view: Any = None
 
     @property
     def convexity(self) -> float:
@@ -407,14 +440,21 @@ class Entropy(NamedTuple):
         return float(e / max(self.state[1], e, TINY))
 
     def moved(self, old: float, new: float, j: int) -> None:
-        if new / self.l2 - self.state[0] > 30.0:
-            self.state[1] *= math.exp(self.state[0] - new / self.l2)
+        e = new / self.l2 - self.state[0]
+        if e > 30.0:
+            self.state[1] *= math.exp(-e)
+            self.state[2] *= math.exp(-e)
             self.state[0] = new / self.l2
-        self.state[1] += math.exp(new / self.l2 - self.state[0]) - math.exp(old / self.l2 - self.state[0])
+            e = 0.0
+        self.state[1] += math.exp(e) - math.exp(old / self.l2 - self.state[0])
+        self.state[2] = max(self.state[1], self.state[2])
+        if self.state[1] < LEFT * self.state[2]:
+            _sum_exponentials(self.view, self.l2, self.state)
 
     def prepared(self, u: Array, kappa: float) -> Self:
         top = float(np.max(u)) / self.l2
-        return self._replace(state=np.array([top, float(np.sum(np.exp(u / self.l2 - top)))]))
+        total = float(np.sum(np.exp(u / self.l2 - top)))
+        return self._replace(state=np.array([top, total, total]), view=u)
 
     def center(self, d: int) -> float:
         """The coefficient at which the penalty is least, which stands for 0 in the null model."""
@@ -429,3 +469,42 @@ class Entropy(NamedTuple):
     def total_conjugate(self, a: Array) -> float:
         top = float(np.max(a)) / self.l2
         return self.l2 * (top + math.log(float(np.sum(np.exp(a / self.l2 - top)))) - math.log(a.size))
+
+    def radius(self, budget: float) -> float:
+        return 1.0
+
+
+def _group_norm2(u: Array, groups: Any, g: int) -> float:
+    """The squared norm of the rows of u in group g."""
+    total = 0.0
+    for j in range(u.shape[0]):
+        if groups[j] == g:
+            for m in range(u.shape[1]):
+                total += u[j, m] * u[j, m]
+    return total
+
+
+def _sum_powers(u: Array, p: float, state: Array) -> None:
+    """Write the state of `QNorm`."""
+    top = TINY
+    for j in range(u.shape[0]):
+        top = max(top, abs(u[j]))
+    total = 0.0
+    for j in range(u.shape[0]):
+        if u[j] != 0.0:
+            total += math.exp(p * math.log(abs(u[j]) / top))
+    state[0], state[1], state[2] = top, total, total
+
+
+def _sum_exponentials(u: Array, l2: float, state: Array) -> None:
+    """Write the state of `Entropy`."""
+    top = u[0]
+    for j in range(u.shape[0]):
+        top = max(top, u[j])
+    total = 0.0
+    for j in range(u.shape[0]):
+        total += math.exp(u[j] / l2 - top / l2)
+    state[0], state[1], state[2] = top / l2, total, total
+
+
+HELPERS = (_group_norm2, _sum_powers, _sum_exponentials)

@@ -4,8 +4,6 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from dualgap.solution import Record, Solution
 
 
@@ -42,7 +40,7 @@ def solve(
         A weight of 2 means the same as the row given twice.
     intercept : bool
         Whether to fit an unpenalized constant.
-    solver : {"auto", "prox_sdca", "accelerated", "fista"} or a solver object
+    solver : {"auto", "adaptive", "prox_sdca", "accelerated", "fista"} or a solver object
     tol : float
         The certified gap to reach, relative to the objective of the null model (w = 0 and the best intercept).
     max_passes, time_limit : float

@@ -9,7 +9,13 @@ from dualgap.solvers.auto import Auto
 from dualgap.solvers.fista import FISTA
 from dualgap.solvers.prox_sdca import ProxSDCA
 
-SOLVERS: dict[str, Any] = {"auto": Auto, "prox_sdca": ProxSDCA, "accelerated": AcceleratedProxSDCA, "adaptive": AdaptiveProxSDCA, "fista": FISTA}
+SOLVERS: dict[str, Any] = {
+    "auto": Auto,
+    "adaptive": AdaptiveProxSDCA,
+    "prox_sdca": ProxSDCA,
+    "accelerated": AcceleratedProxSDCA,
+    "fista": FISTA,
+}
 
 
 def check_solver(solver: Any, problem: Problem) -> Any:

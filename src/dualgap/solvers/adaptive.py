@@ -2,13 +2,14 @@
 
     y = (A w + a z)/(A + a),    w = the primal point of E epochs of Prox-SDCA on P(x) + kappa/2 |x - y|^2,    z from the ledger
 
-One epoch is most often enough for a step (E = 1), where the theory asks for several; kappa starts at what a row of average weight needs, not the
-longest. What keeps this from diverging is measured, not assumed: whenever a certificate is computed, eps = P(w) - c is known exactly, and with it
-the ratio r = eps / (kappa/2 |w - y|^2), which an exact method keeps below 1, and the deficit of the ledger.
+One epoch is most often enough for a step (E = 1), where the theory asks for several; kappa starts at what a row of average weight needs,
+not the longest. What keeps this from diverging is measured, not assumed: whenever a certificate is computed, eps = P(w) - c is known
+exactly, and with it the ratio r = eps / (kappa/2 |w - y|^2), which an exact method keeps below 1, and the deficit of the ledger.
 
-a. A deficit above the credit means that the steps have lost the accelerated rate: back to the best point if P(w) is above it, a new segment, and
-   more effort. After five of these every step is repeated until eps <= kappa/2 |w - y|^2, which is the method with the theorem.
-b. r far above 1 raises the effort: a larger kappa where the error is of the start-up kind, a second epoch where it is not. r far below 1 lowers it.
+a. A deficit above the credit means that the steps have lost the accelerated rate: back to the best point if P(w) is above it, a segment anew,
+   and more effort. After five of these a step is repeated until eps <= kappa/2 |w - y|^2, which is the method with the theorem.
+b. r far above 1 raises the effort: a larger kappa where the error is of the start-up kind, a second epoch where it is not; r far below 1
+   lowers it.
 c. Momentum restarts when it points uphill, not before half the longest segment so far.
 d. After a full epoch the rows that carried 98 % of the gain get another step of their own, if they are few.
 e. With fewer rows than twice the columns plain Prox-SDCA is tried first, and later whenever the gap stagnates, and kept while it is faster.

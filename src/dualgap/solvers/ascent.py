@@ -98,7 +98,7 @@ class Ascent:
         """q of the row with the largest one."""
         return float(np.max(self.problem.share * (self.norms2 * self.prox.inverse + self.prox.free)))
 
-    def shuffle(self) -> Array:
+    def shuffle(self) -> npt.NDArray[Any]:
         """The rows of the next pass."""
         if self.sampling == "permuted":
             gap.shuffle(self.order, self.seed)
@@ -143,7 +143,7 @@ class Ascent:
         return rows
 
     def subproblem_dual(self) -> float:
-        """The dual objective of the subproblem, up to a constant: minus the mean of phi*(-alpha) and the conjugate of its regularizer at u."""
+        """The dual objective of the subproblem, up to a constant: minus mean phi*(-alpha) and the conjugate of its regularizer at u."""
         w = self.weights()
         d = self.problem.d
         total = self.ridge + self.kappa

@@ -2,8 +2,8 @@
 
     alpha = -phi'(X y),  u = L y + X'(s alpha)/S,  w = argmin R(w) + L/2 |w|^2 - u'w,  y = w + beta_k (w - w_previous)
 
-L is found by backtracking, from margins that are kept: X y is a combination of two of them. The momentum restarts when it points uphill. alpha
-is feasible, so the certificate is the same as everywhere.
+L is found by backtracking, from margins that are kept: X y is a combination of two of them. The momentum restarts when it points uphill.
+alpha is feasible, so the certificate is the same as everywhere.
 """
 
 from dataclasses import dataclass

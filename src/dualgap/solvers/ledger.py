@@ -1,13 +1,13 @@
 """The ledger of an accelerated proximal-point method: what its sloppy steps have proved so far.
 
-Let w minimize R(w) + 1/2 |w - y|_M^2 - a'w for a = X'(s alpha)/S, M = kappa times a fixed metric. Then a - M (w - y) is a subgradient of R at w
-and -a an eps-subgradient of the mean loss, whatever alpha is and however little work went into it, so that for every x
+Let w minimize R(w) + 1/2 |w - y|_M^2 - a'w for a = X'(s alpha)/S, M = kappa times a fixed metric. Then a - M (w - y) is a subgradient of R
+at w and -a an eps-subgradient of the mean loss, whatever alpha is and however little work went into it, so that for every x
 
     P(x) >= c + (y - w)'M (x - w) + lambda/2 |x - w|^2,        c = P(w) - eps = R(w) - a'w - mean phi*(-alpha)
 
 Phi is the least value of the sum of a_k times these bounds plus |x - w_0|^2/2, which z minimizes, and A is the sum of the a_k. If
-A P(w) <= Phi + credit, then A (P(w) - P*) <= |w_0 - x*|^2/2 + credit: the accelerated rate is proved at that moment. With exact steps Phi - A P(w)
-never falls; a step lowers it by at most A (eps - 1/2 |w - y|_M^2). All inner products are in the fixed metric.
+A P(w) <= Phi + credit, then A (P(w) - P*) <= |w_0 - x*|^2/2 + credit: the accelerated rate is proved at that moment. With exact steps
+Phi - A P(w) never falls; a step lowers it by at most A (eps - 1/2 |w - y|_M^2). All inner products are in the fixed metric.
 """
 
 from math import sqrt

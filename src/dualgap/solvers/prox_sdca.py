@@ -124,7 +124,7 @@ class ProxSDCA:
 
     def _steps_to_forget(self, ascent: Ascent) -> int:
         modulus = ascent.problem.penalty.convexity + ascent.ridge
-        return math.ceil(ascent.problem.radius2 / (modulus * ascent.problem.loss.smoothness))
+        return math.ceil(ascent.problem.radius2 / float(modulus * ascent.problem.loss.smoothness))
 
     def _average(self, ascent: Ascent, run: Run, passes: int) -> tuple[Array, Array]:
         """The averages of alpha and w over some passes."""

@@ -1,6 +1,6 @@
 """Problems that the theory does not cover are solved through one that it does, near enough that the tolerance asked for still holds.
 
-The certificate is always that of the original problem: a dual point of the surrogate is one of the original, and P and D are evaluated there.
+The certificate is always that of the original problem: a dual point of the surrogate is one of the original, where P and D are evaluated.
 """
 
 import math
