@@ -45,7 +45,7 @@ class Spec:
 @dataclass
 class Reference:
     w: np.ndarray  # (d,) or (d, k), longdouble
-    b: np.ndarray  # () or (k,), longdouble; zero without an intercept
+    b: np.ndarray  # () or (k,) with b[0] = 0 (a free choice), longdouble; zero without an intercept
     value: np.longdouble  # P(w, b), hence an upper bound of P*
     error: float  # bound of (value - P*) / scale, rounding errors of the evaluation included
     scale: np.longdouble  # P at the start: w = 0 (or the nearest feasible point) and b = 0; 1 if that is 0
@@ -459,7 +459,9 @@ class Program:
         unit_z = max(score_scale(spec, y), abs(scores(X, *self.origin())).max())
         tallest = abs(X).max(axis=0)
         unit_w = _feature_array(unit_z / np.where(tallest > 0, tallest, 1), np.zeros(self.shape_w), 1).ravel()
-        nw, nb = d * k, k if spec.intercept else 0
+        # the losses of k > 1 scores do not change with their sum: b_0 = 0 will do
+        columns_b = np.eye(k)[:, min(1, k - 1) :].astype(LD) if spec.intercept else np.zeros((k, 0), LD)
+        nw, nb = d * k, columns_b.shape[1]
 
         w0, rows_w, slacks_w = self._penalty_start(unit_w)
         z0 = scores(X, w0.reshape(self.shape_w), np.zeros(self.shape_b, LD)).reshape(n, k)
@@ -478,9 +480,9 @@ class Program:
         self.curvature = np.concatenate([curvature, np.zeros(nt), slacks_w["l2"], np.zeros(nb)]).astype(LD)
 
         # scores z = Z x, constraints G x <= h
-        X_and_1 = np.hstack([X, np.ones((n, 1), LD)]) if spec.intercept else X
-        to_z = sp.kron(sp.csr_array(X_and_1), sp.eye_array(k, dtype=LD), format="csr")
-        self.Z = sp.hstack([sp.csr_array((n * k, ne + nt), dtype=LD), to_z], format="csr")
+        from_w = sp.kron(sp.csr_array(X), sp.eye_array(k, dtype=LD))
+        from_b = sp.kron(np.ones((n, 1), LD), sp.csr_array(columns_b))
+        self.Z = sp.hstack([sp.csr_array((n * k, ne + nt), dtype=LD), from_w, from_b], format="csr")
         self.Gz = sp.csr_array(rows_z[0])
         pad = sp.csr_array((len(rows_z[2]), self.size - ne), dtype=LD)
         top = self.Gz @ self.Z + sp.hstack([sp.csr_array(rows_z[1]), pad], format="csr")
@@ -576,7 +578,9 @@ class Program:
 
     def split(self, x):
         """(w, b), moved back into the domain where a rounding error has left it."""
-        b = x[self.b_at].reshape(self.shape_b) if self.spec.intercept else np.zeros(self.shape_b, LD)
+        b = np.zeros(self.shape_b, LD)
+        if self.spec.intercept:
+            b = b + x[self.b_at][0] if b.ndim == 0 else np.append(b[:1], x[self.b_at])
         w = x[self.w_at].reshape(self.shape_w)
         if self.spec.penalty == "elastic_net":
             w = np.clip(w, *_net(self.spec, w)[2:])
@@ -710,7 +714,7 @@ class TwoFoldFactor(Factor):
         for j in range(len(hessian)):
             rows = j + 1 + np.flatnonzero(work.head[j + 1 :, j])
             pivot = work.head[j, j]
-            if pivot <= 8 * EPS**2 * diagonal[j]:
+            if pivot <= 8 * EPS * hessian[j, j] + 1e4 * EPS**2 * diagonal[j]:
                 self.columns.append((rows[:0], np.zeros(0, LD), INF))
                 self.lost += 1
                 continue
@@ -966,7 +970,8 @@ def solve_reference(spec, X, y, weight=None, max_iter=200):
         stalled = 0 if now < gap / 2 else stalled + 1
         if now < gap:
             gap, best = now, (w, b, U)
-        if gap <= EPS * scale or stalled == (10 if gap < 1e-9 * scale else 60):
+        patience = 3 if gap < 1e-13 * scale else 10 if gap < 1e-9 * scale else 60
+        if gap <= 32 * EPS * scale or stalled >= patience:
             break
     if best is None:  # P(0) = 0: nothing can be better
         best, gap, scale = (w, b, dual_domain(spec, np.zeros(program.shape_z, LD), y)), LD(0), LD(1)

@@ -18,8 +18,8 @@ from dualgap.losses import (
     Huber,
     Logistic,
     Quantile,
-    SmoothHinge,
     Smoothed,
+    SmoothHinge,
     Squared,
     SquaredHinge,
 )
@@ -275,8 +275,9 @@ def test_logistic_step_meets_its_optimality_condition(t, m, log_q, balance):
         return
     s = mpmath.mpf(s)
     width = s * (1 - s)
-    error_of_s = residual(s, t, m, q) / (1 / width + q)
-    assert abs(error_of_s) <= 1e-10 * width + 2.0 * EPS * s
+    slope = 1 / width + q
+    rounding = 2.0 * EPS * ((abs(m) + q) / slope + s)
+    assert abs(residual(s, t, m, q) / slope) <= 1e-10 * width + rounding
 
 
 def residual(s, t, m, q):

@@ -29,7 +29,7 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
-    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, ProxSDCA
+    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA
 
 __version__ = "0.1.0"
 
@@ -39,6 +39,7 @@ _LATER = {
     "AdaptiveProxSDCA": "dualgap.solvers",
     "Auto": "dualgap.solvers",
     "FISTA": "dualgap.solvers",
+    "GramNewton": "dualgap.solvers",
     "ProxSDCA": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
@@ -68,6 +69,7 @@ __all__ = [
     "Entropy",
     "EpsilonInsensitive",
     "Factors",
+    "GramNewton",
     "GroupL1",
     "Hinge",
     "History",

@@ -47,6 +47,14 @@ def domain(loss: Any, alpha: Any, y: Any) -> Any:
     return loss.domain(y) if hasattr(loss, "domain") else (min(alpha, 0.0), max(alpha, 0.0))
 
 
+def curvature(loss: Any, z: Any, y: Any) -> Any:
+    """phi''(z), or the slope between two points next to z where the loss does not know it."""
+    if hasattr(loss, "curvature"):
+        return loss.curvature(z, y)
+    h = 1e-6 * (1.0 + abs(z))
+    return (loss.derivative(z + h, y) - loss.derivative(z - h, y)) / (2.0 * h)
+
+
 def smoothness(loss: Any) -> Any:
     """gamma: the loss is (1/gamma)-smooth."""
     return loss.smoothness

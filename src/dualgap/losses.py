@@ -198,10 +198,10 @@ class Quantile(NamedTuple):
 class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(-y z)).
 
-    With t = -y b: phi*(b) = t log t + (1 - t) log(1 - t) on 0 <= t <= 1; gamma = 4. The exact step solves r + y z + q (sigma(r) - t) = 0 for
-    the log-odds r of the new t. Reflected so that the root is at most 0, where the left side is convex, Newton's method converges from any
-    start (in a bracket it may cycle between the two ends when q is large): one step may pass the root, those after it descend to it. A move
-    below 1 is Halley's, and after the last one sigma follows by its Taylor series, which leaves an error of about move^3.
+    With t = -y b: phi*(b) = t log t + (1 - t) log(1 - t) on 0 <= t <= 1; gamma = 4. The exact step solves r + y z + q (sigma(r) - t) = 0
+    for the log-odds r of the new t. Reflected so that the root is at most 0, where the left side is convex, Newton's method converges from
+    any start (in a bracket it may cycle between the two ends when q is large): one step may pass the root, those after it descend to it. A
+    move below 1 is Halley's, and after the last one sigma follows by its Taylor series, which leaves an error of about move^3.
 
     Examples
     --------
@@ -245,7 +245,10 @@ class Logistic(NamedTuple):
             move = -(r + m + q * (s - t)) / slope
             if abs(move) < 1.0:
                 move /= 1.0 + 0.5 * move * (1.0 - 2.0 * s) * (1.0 - 1.0 / slope)
-            if abs(move) <= 5e-4 or (r == -745.0 and move < 0.0):
+            if r == -745.0 and move < 0.0:
+                s = 0.0
+                break
+            if abs(move) <= 5e-4:
                 s += s * (1.0 - s) * move * (1.0 + 0.5 * (1.0 - 2.0 * s) * move)
                 break
             r += move

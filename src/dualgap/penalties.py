@@ -3,13 +3,14 @@
 A penalty is a convex function R(w), lambda g(w) in the paper's letters. What a solver may ask of it:
 
 a. `value` R_j(w), `conjugate` R_j*(a) = max_w a w - R_j(w), and `primal`, the w that minimizes R_j(w) + kappa/2 w^2 - u w: all of one
-   coefficient. `primal` is the gradient of the conjugate for kappa = 0 and the proximal operator, scaled, for kappa > 0, so that one formula
-   serves Prox-SDCA, each inner problem of its acceleration, and FISTA. These three are all that an own penalty needs, with
+   coefficient. `primal` is the gradient of the conjugate for kappa = 0 and the proximal operator, scaled, for kappa > 0, so that one
+   formula serves Prox-SDCA, each inner problem of its acceleration, and FISTA. These three are all that an own penalty needs, with
 b. `convexity`, the modulus of strong convexity (the paper's lambda); 0 if it is not strongly convex.
 c. A penalty whose formulas depend on the index of the coefficient says `indexed = True` and its methods take the index last.
-d. A penalty that couples coefficients says `coupled = True`. It keeps a state beside u, which its indexed `primal` reads and `moved` updates,
-   and it gives `total_value`, `total_conjugate` and `prepared` for whole vectors instead. A sum that is updated loses what made it large
-   when that goes away, so the state remembers its `peak` and is computed anew from `view`, u itself, where little of the peak is left.
+d. A penalty that couples coefficients says `coupled = True`. It keeps a state beside u, which its indexed `primal` reads and `moved`
+   updates, and it gives `total_value`, `total_conjugate` and `prepared` for whole vectors instead. A sum that is updated is left with the
+   rounding errors of its largest terms when those go away, so the state holds the peak of each sum, and the sum is computed anew from
+   `vector`, which is u itself, where little of the peak is left.
 e. `norm`, the p of the norm |x|_p in which the rows of X are measured: dual to the norm in which R is strongly convex; 2 unless it says so.
 f. `polar`, for a penalty that is a norm where it is not strongly convex: the least t >= 0 with R*(a/t) = 0, which makes the lasso's
    certificate; and `radius`, a bound on the Euclidean norm of the penalized coefficients of any w with R(w) <= budget.
@@ -59,7 +60,7 @@ class L2(NamedTuple):
         return u * (1.0 / (self.l2 + kappa))
 
     def radius(self, budget: float) -> float:
-        return math.sqrt(2.0 * budget / max(self.l2, TINY))
+        return math.sqrt(2.0 * budget / self.l2) if self.l2 > 0.0 else math.inf
 
 
 class ElasticNet(NamedTuple):
@@ -104,7 +105,7 @@ class ElasticNet(NamedTuple):
         return float(np.max(np.abs(a), initial=0.0)) / max(self.l1, TINY)
 
     def radius(self, budget: float) -> float:
-        return min(budget / max(self.l1, TINY), math.sqrt(2.0 * budget / max(self.l2, TINY)))
+        return min(budget / self.l1 if self.l1 > 0.0 else math.inf, L2(self.l2).radius(budget))
 
 
 def L1(l1: float) -> ElasticNet:
@@ -219,7 +220,7 @@ class Box(NamedTuple):
             w = max(low, min(high, w))
         else:
             w = high if a > 0.0 else low
-            if w - w != 0.0:
+            if abs(w) == math.inf:
                 return math.inf
         return float(a * w - formulas.penalty_value(self.penalty, w, j))
 
@@ -273,7 +274,7 @@ class GroupL1(NamedTuple):
     groups: Any
     weights: Any = None
     state: Any = None
-    view: Any = None
+    vector: Any = None
 
     @property
     def convexity(self) -> float:
@@ -293,21 +294,21 @@ class GroupL1(NamedTuple):
         peak = max(self.state[g, 1], size2)
         weight2 = self.weights[g] * self.weights[g]
         if weight2 > 0.0 and max(size2, weight2) < LEFT * peak:
-            size2 = peak = _group_norm2(self.view, self.groups, g)
+            size2 = peak = _group_norm2(self.vector, self.groups, g)
         self.state[g, 0] = size2
         self.state[g, 1] = peak
 
     def norms2(self, w: Array) -> Array:
         rows = w * w if w.ndim == 1 else np.einsum("jk,jk->j", w, w)
-        return np.bincount(self.groups, rows)
+        return np.bincount(self.groups, rows).astype(np.float64, copy=False)
 
     def thresholds(self, w: Array) -> Array:
         outputs = 1 if w.ndim == 1 else w.shape[1]
-        return self.l1 * np.sqrt(np.bincount(self.groups) * float(outputs))
+        return np.asarray(self.l1 * np.sqrt(np.bincount(self.groups) * float(outputs)), dtype=np.float64)
 
     def prepared(self, u: Array, kappa: float) -> Self:
         norms2 = self.norms2(u)
-        return self._replace(weights=self.thresholds(u), state=np.column_stack([norms2, norms2]), view=u.reshape(len(u), -1))
+        return self._replace(weights=self.thresholds(u), state=np.column_stack([norms2, norms2]), vector=u.reshape(len(u), -1))
 
     def total_value(self, w: Array) -> float:
         norms2 = self.norms2(w)
@@ -323,7 +324,7 @@ class GroupL1(NamedTuple):
         return float(np.max(np.sqrt(self.norms2(a)) / self.thresholds(a), initial=0.0))
 
     def radius(self, budget: float) -> float:
-        return min(budget / max(self.l1, TINY), math.sqrt(2.0 * budget / max(self.l2, TINY)))
+        return min(budget / self.l1 if self.l1 > 0.0 else math.inf, L2(self.l2).radius(budget))
 
 
 @traits(indexed=True, coupled=True)
@@ -352,7 +353,7 @@ class QNorm(NamedTuple):
     l2: float
     q: Any = None
     state: Any = None
-    view: Any = None
+    vector: Any = None
 
     @property
     def convexity(self) -> float:
@@ -386,12 +387,12 @@ class QNorm(NamedTuple):
             self.state[1] -= math.exp(p * math.log(abs(old) / self.state[0]))
         self.state[2] = max(self.state[1], self.state[2])
         if self.state[1] < LEFT * self.state[2]:
-            _sum_powers(self.view, p, self.state)
+            _sum_powers(self.vector, p, self.state)
 
     def prepared(self, u: Array, kappa: float) -> Self:
         top = max(float(np.max(np.abs(u), initial=0.0)), TINY)
         total = float(np.sum((np.abs(u) / top) ** self.norm))
-        return self._replace(state=np.array([top, total, total]), view=u)
+        return self._replace(state=np.array([top, total, total]), vector=u)
 
     def _squared_norm(self, w: Array, p: float) -> float:
         top = float(np.max(np.abs(w), initial=0.0))
@@ -404,7 +405,7 @@ class QNorm(NamedTuple):
         return float((self.q - 1.0) / (2.0 * self.l2) * self._squared_norm(a, self.norm))
 
     def radius(self, budget: float) -> float:
-        return math.sqrt(2.0 * (self.q - 1.0) * budget / max(self.l2, TINY))
+        return L2(self.l2).radius((self.q - 1.0) * budget)
 
 
 @traits(indexed=True, coupled=True, norm=np.inf)
@@ -412,8 +413,8 @@ class Entropy(NamedTuple):
     """Entropy on the simplex, l2 (sum_j w_j log w_j + log d) for w >= 0 with sum 1: strongly convex with modulus l2 in the norm |w|_1.
 
     R*(a) = l2 (log sum_j exp(a_j/l2) - log d), w is the softmax of a/l2, and rows are measured by their largest entry. Acceleration is not
-    proved for it, and `primal` has no formula with kappa > 0. The state is a shift of the exponents, the sum of the shifted exponentials, and
-    its peak.
+    proved for it, and `primal` has no formula with kappa > 0. The state is a shift of the exponents, the sum of the shifted exponentials,
+    and its peak.
 
     Parameters
     ----------
@@ -429,7 +430,7 @@ class Entropy(NamedTuple):
 
     l2: float
     state: Any = None
-    view: Any = None
+    vector: Any = None
 
     @property
     def convexity(self) -> float:
@@ -448,13 +449,14 @@ class Entropy(NamedTuple):
             e = 0.0
         self.state[1] += math.exp(e) - math.exp(old / self.l2 - self.state[0])
         self.state[2] = max(self.state[1], self.state[2])
-        if self.state[1] < LEFT * self.state[2]:
-            _sum_exponentials(self.view, self.l2, self.state)
+        # an exponent of this size is known to about 1e-16 times it, and so is what went away
+        if self.state[1] < (LEFT + 1e-13 * abs(self.state[0])) * self.state[2]:
+            _sum_exponentials(self.vector, self.l2, self.state)
 
     def prepared(self, u: Array, kappa: float) -> Self:
         top = float(np.max(u)) / self.l2
         total = float(np.sum(np.exp(u / self.l2 - top)))
-        return self._replace(state=np.array([top, total, total]), view=u)
+        return self._replace(state=np.array([top, total, total]), vector=u)
 
     def center(self, d: int) -> float:
         """The coefficient at which the penalty is least, which stands for 0 in the null model."""

@@ -7,6 +7,7 @@ from dualgap.solvers.accelerated import AcceleratedProxSDCA
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.auto import Auto
 from dualgap.solvers.fista import FISTA
+from dualgap.solvers.newton import GramNewton
 from dualgap.solvers.prox_sdca import ProxSDCA
 
 SOLVERS: dict[str, Any] = {
@@ -15,6 +16,7 @@ SOLVERS: dict[str, Any] = {
     "prox_sdca": ProxSDCA,
     "accelerated": AcceleratedProxSDCA,
     "fista": FISTA,
+    "newton": GramNewton,
 }
 
 
@@ -32,7 +34,9 @@ def check_solver(solver: Any, problem: Problem) -> Any:
             f"solver must be 'auto' or ProxSDCA() with {name}, got {solver!r}: acceleration needs a penalty that is strongly convex in the "
             "Euclidean norm, and for others it is an open problem"
         )
+    if hasattr(solver, "check"):
+        solver.check(problem)
     return solver
 
 
-__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "AdaptiveProxSDCA", "Auto", "ProxSDCA", "check_solver"]
+__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "AdaptiveProxSDCA", "Auto", "GramNewton", "ProxSDCA", "check_solver"]
