@@ -829,9 +829,10 @@ class System:
             block.rescale()
             K += (block.G.T @ (block.metric() @ block.G)).toarray()
         self.unit = np.where(np.diag(K) > 0, np.sqrt(np.diag(K)), 1)
-        self.factor = Factor(K)
-        if self.factor.lost:
-            self.factor = TwoFoldFactor(self.hessian, blocks)
+        self._use(Factor(K))
+
+    def _use(self, factor):
+        self.factor = factor
         if len(self.A):
             self.KA = np.stack([self.factor.solve(row) for row in self.A], axis=1)
             self.schur = Factor(self.A @ self.KA)
@@ -847,6 +848,17 @@ class System:
     def direction(self, mu, second):
         """gradient + hessian dx + G' (z + dz) + A' y = 0 where dz depends on dx.  Both are refined together,
         since the changes of dx that correct z + dz can be too small for dx itself."""
+        dx, y, new, rest = self._direction(mu, second)
+        if self.factor.lost and not isinstance(self.factor, TwoFoldFactor):
+            terms = abs(self.gradient)
+            for block, z in zip(self.blocks, new, strict=True):
+                terms += abs(block.G).T @ abs(z)
+            if np.any(abs(rest) > 1e3 * EPS * terms):  # what was lost is missed
+                self._use(TwoFoldFactor(self.hessian, self.blocks))
+                dx, y, new, rest = self._direction(mu, second)
+        return dx, [(-(block.G @ dx), z - block.z) for block, z in zip(self.blocks, new, strict=True)]
+
+    def _direction(self, mu, second):
         new = [block.aim(mu, *terms) for block, terms in zip(self.blocks, second, strict=True)]
         dx, y, size = 0 * self.gradient, np.zeros(len(self.A), LD), INF
         for _ in range(12):
@@ -859,7 +871,7 @@ class System:
             more, more_y = self._solve(rest)
             dx, y = dx + more, y + more_y
             new = [z + block.times(block.G @ more) for block, z in zip(self.blocks, new, strict=True)]
-        return dx, [(-(block.G @ dx), z - block.z) for block, z in zip(self.blocks, new, strict=True)]
+        return dx, y, new, rest
 
 
 def _steps(blocks, changes):

@@ -6,9 +6,10 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-import reference
 import scipy.optimize
 import scipy.sparse as sp
+
+import reference
 from reference import LD, VECTOR_LOSSES, Spec, certificate, objective, solve_reference
 
 pytestmark = pytest.mark.skipif(not reference.EXTENDED, reason="the long double is a double here")

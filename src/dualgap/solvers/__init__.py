@@ -34,8 +34,11 @@ def check_solver(solver: Any, problem: Problem) -> Any:
             f"solver must be 'auto' or ProxSDCA() with {name}, got {solver!r}: acceleration needs a penalty that is strongly convex in the "
             "Euclidean norm, and for others it is an open problem"
         )
-    if hasattr(solver, "check"):
-        solver.check(problem)
+    if isinstance(solver, GramNewton) and not solver.applies(problem):
+        raise ValueError(
+            f"solver GramNewton() needs a smooth scalar loss and a penalty on each coefficient, got {type(problem.loss).__name__} and "
+            f"{type(problem.penalty).__name__}"
+        )
     return solver
 
 

@@ -36,12 +36,9 @@ class GramNewton:
 
     accelerated = False
 
-    def check(self, problem: Problem) -> None:
-        """Raise where the method does not apply."""
-        if problem.outputs or not problem.loss.smoothness > 0.0:
-            raise ValueError(f"solver GramNewton() needs a smooth scalar loss, got {type(problem.loss).__name__}")
-        if formulas.penalty_is_coupled(problem.penalty):
-            raise ValueError(f"solver GramNewton() needs a penalty on each coefficient, got {type(problem.penalty).__name__}")
+    def applies(self, problem: Problem) -> bool:
+        """Whether the method can solve the problem."""
+        return problem.outputs == 0 and problem.loss.smoothness > 0.0 and not formulas.penalty_is_coupled(problem.penalty)
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from the primal point of the run's start until the run ends."""
