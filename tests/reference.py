@@ -441,6 +441,8 @@ def loss_pieces(spec, y, k):
     elif spec.loss == "quantile":  # q (y - z) and (q - 1) (y - z)
         q = LD(par["q"])
         a, c, floor, gamma = [-q * one, (1 - q) * one], [q * y, (q - 1) * y], False, None
+    elif spec.loss not in ("hinge", "smooth_hinge", "squared_hinge"):
+        raise ValueError(spec.loss)
     else:  # 1 - y z
         a, c, floor = [-y], [one], True
         gamma = {"hinge": None, "smooth_hinge": gamma, "squared_hinge": LD(1)}[spec.loss]
@@ -848,14 +850,14 @@ class System:
     def direction(self, mu, second):
         """gradient + hessian dx + G' (z + dz) + A' y = 0 where dz depends on dx.  Both are refined together,
         since the changes of dx that correct z + dz can be too small for dx itself."""
-        dx, y, new, rest = self._direction(mu, second)
+        dx, new, rest = self._direction(mu, second)
         if self.factor.lost and not isinstance(self.factor, TwoFoldFactor):
             terms = abs(self.gradient)
             for block, z in zip(self.blocks, new, strict=True):
                 terms += abs(block.G).T @ abs(z)
             if np.any(abs(rest) > 1e3 * EPS * terms):  # what was lost is missed
                 self._use(TwoFoldFactor(self.hessian, self.blocks))
-                dx, y, new, rest = self._direction(mu, second)
+                dx, new, _ = self._direction(mu, second)
         return dx, [(-(block.G @ dx), z - block.z) for block, z in zip(self.blocks, new, strict=True)]
 
     def _direction(self, mu, second):
@@ -871,7 +873,7 @@ class System:
             more, more_y = self._solve(rest)
             dx, y = dx + more, y + more_y
             new = [z + block.times(block.G @ more) for block, z in zip(self.blocks, new, strict=True)]
-        return dx, y, new, rest
+        return dx, new, rest
 
 
 def _steps(blocks, changes):
@@ -937,7 +939,7 @@ def _line_search(program, x, blocks, dx, changes, step, target, gradient):
     for block, (ds, dz) in zip(blocks, changes, strict=True):
         slope -= (block.aim(target, 0 * ds, 0 * dz) * ds).sum()
     here = merit(LD(0))
-    for _ in range(60):
+    for _ in range(300):  # the step can be that much too long where a loss is flat
         if merit(step) <= here + LD(1e-4) * step * slope + 64 * EPS * abs(here):
             break
         step = step / 2
@@ -945,7 +947,7 @@ def _line_search(program, x, blocks, dx, changes, step, target, gradient):
 
 
 def _snap(spec, X, y, w, b, U, s):
-    """Put on its kink or bound every entry of w that is there in argmax v w' - R(w'), if P does not grow."""
+    """Put the entries of w next to a kink or bound there, as in argmax v w' - R(w'), if P does not grow."""
     if spec.penalty not in ("elastic_net", "group"):
         return w
     slopes = ((s / s.sum()) * U.T).T
@@ -954,7 +956,7 @@ def _snap(spec, X, y, w, b, U, s):
     if spec.penalty == "elastic_net":
         _, _, lower, upper = _net(spec, w)
         edge = edge | (best == lower) | (best == upper)
-    snapped = np.where(edge, best, w)
+    snapped = np.where(edge & (abs(w - best) <= 1e-6 * abs(w).max()), best, w)
     better = objective(spec, X, y, snapped, b, s) <= objective(spec, X, y, w, b, s)
     return snapped if better else w
 
@@ -979,11 +981,13 @@ def solve_reference(spec, X, y, weight=None, max_iter=200):
         U = program.dual_point(x, multipliers)
         w = _snap(spec, X, y, w, b, U, s)
         now = certificate(spec, X, y, w, b, U, s)
+        floor = 32 * EPS * scale  # of rounding errors; one more iteration after it is reached
+        done = gap <= floor and now <= floor
         stalled = 0 if now < gap / 2 else stalled + 1
-        if now < gap:
+        if now < gap or done:
             gap, best = now, (w, b, U)
         patience = 3 if gap < 1e-13 * scale else 10 if gap < 1e-9 * scale else 60
-        if gap <= 32 * EPS * scale or stalled >= patience:
+        if done or stalled >= patience:
             break
     if best is None:  # P(0) = 0: nothing can be better
         best, gap, scale = (w, b, dual_domain(spec, np.zeros(program.shape_z, LD), y)), LD(0), LD(1)

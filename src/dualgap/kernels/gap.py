@@ -17,8 +17,10 @@ ONE = np.uint64(1)
 
 @exact_jitable
 def lost(total: float, term: float) -> float:
-    """What is lost to rounding in total + term."""
+    """What is lost to rounding in total + term; nothing where that is infinite."""
     new = total + term
+    if abs(new) == np.inf:
+        return 0.0
     return (total - new) + term if abs(total) >= abs(term) else (term - new) + total
 
 
