@@ -17,6 +17,7 @@ from dualgap.multiclass import (
     Softmax,
     SoftMaxHinge,
     column_balanced,
+    columns_balanced,
     optimize_dual,
     project,
 )
@@ -685,3 +686,23 @@ def test_column_balanced_empties_the_column_of_an_absent_class():
     balanced = column_balanced(alpha, np.array([0, 1]), np.ones(2))
     np.testing.assert_array_equal(balanced[:, 2], 0.0)
     np.testing.assert_allclose(balanced.sum(axis=0), 0.0, atol=1e-16)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), k=st.integers(2, 5), p=st.integers(1, 3), near=st.floats(0.0, 1.0))
+def test_columns_balanced_is_feasible_and_orthogonal(seed, k, p, near):
+    rng = np.random.default_rng(seed)
+    n = 40
+    y = rng.integers(0, k, n)
+    weight = rng.uniform(0.1, 2.0, n) / n
+    columns = np.column_stack([rng.standard_normal((n, p)), np.ones(n)])
+    target = np.eye(k)[y]
+    alpha = near * (target - rng.dirichlet(np.full(k, 0.3), n))
+    moved = columns_balanced(alpha, y, weight, columns)
+    assert np.max(np.abs(columns.T @ (weight[:, None] * moved))) < 1e-12
+    assert np.max(np.abs(moved.sum(axis=1))) < 1e-15 * k
+    wrong = moved[target == 0.0]
+    assert wrong.max() <= 0.0
+    assert moved.max() <= 1.0 + 1e-15
+    again = columns_balanced(moved, y, weight, columns)
+    np.testing.assert_allclose(again, moved, atol=1e-12)

@@ -142,9 +142,11 @@ def balanced(problem: Problem, alpha: Array) -> Array:
     """A feasible alpha near the one given with sum_i s_i alpha_i c_i = 0 for each column c that no penalty holds; 0 is such a point."""
     if not problem.intercept and not problem.free_columns.size:
         return alpha
-    if problem.outputs:
+    if problem.outputs and not problem.free_columns.size:
         return multiclass.column_balanced(alpha, problem.y, problem.share)
     columns = problem.unheld_columns
+    if problem.outputs:
+        return multiclass.columns_balanced(alpha, problem.y, problem.share, columns)
     p = columns.shape[1]
     t, excess, slope, out = np.zeros(p), np.empty(p), np.empty((p, p)), np.empty(problem.n)
 

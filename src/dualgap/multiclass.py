@@ -706,3 +706,73 @@ def column_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector) -
         balanced = -p
         balanced[rows, y] = np.minimum(p.sum(axis=1), 1.0)
     return balanced
+
+
+def columns_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector, columns: Vector) -> Vector:
+    r"""Return a feasible dual point near `alpha` with ``sum_i weight_i columns_i alpha_i' = 0``.
+
+    The nearest such point has ``p_i = projection of onehot(y_i) - alpha_i + T' columns_i`` onto the simplex for some p x k matrix T, which
+    Newton's method finds: the derivative of the projection is ``I - 11'/|A|`` on the support A.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (n, k)
+        A feasible dual point.
+    y : ndarray of shape (n,)
+        Labels in 0, ..., k - 1.
+    weight : ndarray of shape (n,)
+        Non-negative weights of the rows.
+    columns : ndarray of shape (n, p)
+        What must be orthogonal to each column of the dual point.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The balanced dual point, a new array; zero, which is always balanced, if Newton's method fails.
+    """
+    n, k = alpha.shape
+    p = columns.shape[1]
+    target = np.zeros((n, k))
+    target[np.arange(n), y] = 1.0
+    tilt = np.zeros((p, k))
+    scale = np.maximum(np.sqrt(weight @ columns**2), 1e-300)[:, None]
+
+    def moved(tilt: Vector) -> tuple[Vector, Vector, float]:
+        q = _simplex_rows(target - alpha + columns @ tilt)
+        excess = columns.T @ (weight[:, None] * (target - q))
+        return q, excess, float(np.max(np.abs(excess) / scale))
+
+    q, excess, left = moved(tilt)
+    for _ in range(50):
+        if left <= 1e-16:
+            break
+        support = (q > 0.0).astype(np.float64)
+        share = support / support.sum(axis=1, keepdims=True)
+        slope = np.einsum("ia,ib,im->abm", weight[:, None] * columns, columns, support)
+        matrix = np.zeros((p, k, p, k))
+        matrix[:, np.arange(k), :, np.arange(k)] = slope.transpose(2, 0, 1)
+        matrix -= np.einsum("ia,ib,im,il->ambl", weight[:, None] * columns, columns, support, share, optimize=True)
+        step = np.linalg.lstsq(matrix.reshape(p * k, p * k), excess.ravel(), rcond=1e-13)[0].reshape(p, k)
+        for _ in range(30):
+            trial = moved(tilt + step)
+            if trial[2] < left:
+                break
+            step *= 0.5
+        else:
+            break
+        tilt = tilt + step
+        q, excess, left = trial
+    if left > 1e-9:
+        return np.zeros_like(alpha)
+    balanced = target - q
+    balanced[np.arange(n), y] = 0.0
+    balanced[np.arange(n), y] = -balanced.sum(axis=1)
+    return balanced
+
+
+def _simplex_rows(a: Vector) -> Vector:
+    """Return the projection of each row onto the simplex."""
+    ordered = -np.sort(-a, axis=1)
+    levels = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, a.shape[1] + 1)
+    support = np.maximum(np.sum(ordered > levels, axis=1), 1)
+    return np.maximum(a - levels[np.arange(len(a)), support - 1][:, None], 0.0)

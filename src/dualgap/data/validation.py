@@ -232,8 +232,6 @@ def check_penalty_object(penalty: Any, d: int, outputs: int) -> Any:
         checked["factors"] = _column_array("factors", penalty.factors, d)
         if np.any(checked["factors"] < 0.0):
             raise ValueError(f"factors must not be negative, got {checked['factors'].min()!r}")
-        if outputs and np.any(checked["factors"] == 0.0):
-            raise ValueError("factors must be positive with a vector-valued loss; intercept=True adds an unpenalized constant")
     if "lower" in penalty._fields:
         checked["lower"] = _column_array("lower", penalty.lower, d, infinite=True)
         checked["upper"] = _column_array("upper", penalty.upper, d, infinite=True)
