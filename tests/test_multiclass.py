@@ -311,7 +311,6 @@ def test_costs_and_dual_at_the_label_are_not_read(loss, row):
     assert np.array_equal(step(loss, alpha, y, changed, z, 0.5), step(loss, alpha, y, c, z, 0.5))
     b[y] = 99.0
     assert loss.conjugate(b, y, changed) == loss.conjugate(-alpha, y, c)
-    assert loss.dual_norm2(b, y) == loss.dual_norm2(alpha, y)
 
 
 # -- relations between the losses
