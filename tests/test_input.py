@@ -90,7 +90,7 @@ BAD = [
     ({"penalty": dg.QNorm(1.0, 1.5), "loss": dg.Softmax(), "y": np.arange(30) % 3}, TypeError, "needs a scalar loss"),
     ({"penalty": dg.QNorm(1.0, 1.5), "solver": "accelerated"}, ValueError, "open problem"),
     ({"penalty": dg.Entropy(1.0), "solver": dg.FISTA()}, ValueError, "open problem"),
-    ({"solver": "newton"}, ValueError, "solver must be one of 'auto'"),
+    ({"solver": "sgd"}, ValueError, "solver must be one of 'auto'"),
     ({"solver": dg.FISTA}, TypeError, "solver must be a name or a solver object"),
     ({"tol": 0.0}, ValueError, "tol must be finite and > 0"),
     ({"tol": "small"}, TypeError, "tol must be a number"),

@@ -22,9 +22,7 @@ def whp(kind):
     def bound(**arguments):
         return theory.sdca_iterations_whp(kind, **arguments)
 
-    bound.__signature__ = inspect.Signature(
-        list(inspect.signature(theory.sdca_iterations_whp).parameters.values())[1:]
-    )
+    bound.__signature__ = inspect.Signature(list(inspect.signature(theory.sdca_iterations_whp).parameters.values())[1:])
     bound.__name__ = f"sdca_iterations_whp[{kind}]"
     return bound
 
@@ -33,9 +31,7 @@ def table_entry(problem, algorithm, needed):
     def bound(**arguments):
         return theory.runtime(problem, algorithm, **arguments)
 
-    bound.__signature__ = inspect.Signature(
-        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("n", "d", *needed)]
-    )
+    bound.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("n", "d", *needed)])
     bound.__name__ = f"runtime[{problem}, {algorithm}]"
     return bound
 
@@ -76,24 +72,14 @@ DIRECTIONS = {
     theory.lasso_lam: {"eps": 1, "sigma": 1, "ybar": -1},
     theory.total_runtime: PROBLEM | {"d": 1},
     theory.log_factor: HARD | {"eps": -1, "delta": -1},
-    **{
-        table_entry("svm", algorithm, ("lam", "eps")): {"n": 1, "d": 1, "lam": -1, "eps": -1}
-        for algorithm in ("sgd", "agd", "this")
-    },
-    **{
-        table_entry("lasso", algorithm, ("eps",)): {"n": 1, "d": 1, "eps": -1}
-        for algorithm in ("sgd", "cd", "fista", "this")
-    },
-    **{
-        table_entry("ridge", algorithm, ("lam",)): {"n": 1, "d": 1, "lam": -1}
-        for algorithm in ("exact", "sgd", "agd", "this")
-    },
+    **{table_entry("svm", algorithm, ("lam", "eps")): {"n": 1, "d": 1, "lam": -1, "eps": -1} for algorithm in ("sgd", "agd", "this")},
+    **{table_entry("lasso", algorithm, ("eps",)): {"n": 1, "d": 1, "eps": -1} for algorithm in ("sgd", "cd", "fista", "this")},
+    **{table_entry("ridge", algorithm, ("lam",)): {"n": 1, "d": 1, "lam": -1} for algorithm in ("exact", "sgd", "agd", "this")},
 }
 ACCELERATED = {
     bound
     for bound in DIRECTIONS
-    if bound.__name__.startswith("acceler")
-    or bound in (theory.outer_iterations_bound, theory.inner_iterations)
+    if bound.__name__.startswith("acceler") or bound in (theory.outer_iterations_bound, theory.inner_iterations)
 }
 named = pytest.mark.parametrize("bound", DIRECTIONS, ids=lambda bound: bound.__name__)
 
@@ -108,9 +94,7 @@ def problems(low=1e-4, high=1e8):
     def of(n, radius, gamma, c):
         return {"n": n, "radius": radius, "lam": radius * radius / (gamma * n * c), "gamma": gamma}
 
-    return st.builds(
-        of, st.integers(1, 100_000), positive(0.01, 100), positive(1e-3, 10), positive(low, high)
-    )
+    return st.builds(of, st.integers(1, 100_000), positive(0.01, 100), positive(1e-3, 10), positive(low, high))
 
 
 REST = {
@@ -222,19 +206,13 @@ def test_table_is_the_main_result_applied(n, d, lam, eps):
     smoothed = theory.total_runtime(**size, lam=lam, gamma=theory.smoothing_gamma(eps, 1))
     sparse = theory.total_runtime(**size, lam=theory.lasso_lam(eps=eps, sigma=1, ybar=1), gamma=1)
     smooth = theory.total_runtime(**size, lam=lam, gamma=1)
-    this = {
-        row.problem: row.runtime
-        for row in theory.runtime_table(n=n, d=d, lam=lam, eps=eps)
-        if row[1] == "this"
-    }
+    this = {row.problem: row.runtime for row in theory.runtime_table(n=n, d=d, lam=lam, eps=eps) if row[1] == "this"}
     assert this == pytest.approx({"svm": smoothed, "lasso": sparse, "ridge": smooth})
 
 
 @given(n=st.integers(1, 10**6), eps=positive(1e-12, 1))
 def test_fista_loses_at_most_the_root_of_n(n, eps):
-    ratio = theory.runtime("lasso", "fista", n=n, d=1, eps=eps) / theory.runtime(
-        "lasso", "this", n=n, d=1, eps=eps
-    )
+    ratio = theory.runtime("lasso", "fista", n=n, d=1, eps=eps) / theory.runtime("lasso", "this", n=n, d=1, eps=eps)
     assert ratio <= math.sqrt(n)
 
 
@@ -260,9 +238,7 @@ def test_xi_is_what_the_induction_of_theorem_3_needs(problem, gap0, eps, t):
     tolerance = theory.inner_tolerance(t + 1, eta=eta, gap0=gap0)
     assert theory.xi(1, eta=eta, gap0=gap0) == pytest.approx(2 * theory.condition(**problem) * gap0)
     assert tolerance == pytest.approx(eta / (2 * (1 + eta**-2)) * bound)
-    assert (1 + rho / mu) * tolerance + (1 - eta) * bound == pytest.approx(
-        theory.xi(t + 1, eta=eta, gap0=gap0)
-    )
+    assert (1 + rho / mu) * tolerance + (1 - eta) * bound == pytest.approx(theory.xi(t + 1, eta=eta, gap0=gap0))
 
     last = theory.outer_iterations(eta=eta, gap0=gap0, eps=eps)
     assert theory.xi(last, eta=eta, gap0=gap0) <= eps * (1 + 1e-9)
@@ -369,16 +345,12 @@ def test_acceleration_fades_out_where_the_condition_is_one():
     assert 0 < kappa < 1e-15
     assert 1 - 1e-15 < eta < 1
     assert 0 < beta < 1e-15
-    assert theory.acceleration(n=1, radius=1e100, lam=1e-100, gamma=1.0).eta == pytest.approx(
-        math.sqrt(0.5) * 1e-150
-    )
+    assert theory.acceleration(n=1, radius=1e100, lam=1e-100, gamma=1.0).eta == pytest.approx(math.sqrt(0.5) * 1e-150)
 
 
 def test_extreme_accuracies_do_not_overflow():
     problem = {"n": 10, "radius": 1.0, "lam": 0.1, "gamma": 1.0}
-    assert theory.sdca_iterations(**problem, gap0=1e300, eps=1e-300) == math.ceil(
-        20 * (math.log(20) + 600 * math.log(10))
-    )
+    assert theory.sdca_iterations(**problem, gap0=1e300, eps=1e-300) == math.ceil(20 * (math.log(20) + 600 * math.log(10)))
     assert theory.trials(5e-324) == 1075
 
 
@@ -495,13 +467,8 @@ def test_wrong_arguments_are_named(bound):
 @named
 def test_numpy_numbers_are_numbers(bound):
     valid = {name: VALID[name] for name in inspect.signature(bound).parameters}
-    single = {
-        name: np.float32(value) if isinstance(value, float) else np.int32(value)
-        for name, value in valid.items()
-    }
-    plain = {
-        name: float(value) if isinstance(valid[name], float) else value for name, value in single.items()
-    }
+    single = {name: np.float32(value) if isinstance(value, float) else np.int32(value) for name, value in valid.items()}
+    plain = {name: float(value) if isinstance(valid[name], float) else value for name, value in single.items()}
     assert bound(**single) == bound(**plain)
     assert type(bound(**single)) in (int, float)
 
@@ -554,7 +521,5 @@ def test_the_page_shows_what_its_command_prints():
 def test_the_page_names_every_function():
     page = (Path(__file__).parents[1] / "docs" / "theory.md").read_text(encoding="utf-8")
     functions = {name for name, value in vars(theory).items() if inspect.isfunction(value)}
-    public = {
-        name for name in functions if vars(theory)[name].__module__ == theory.__name__ and name[0] != "_"
-    }
+    public = {name for name in functions if vars(theory)[name].__module__ == theory.__name__ and name[0] != "_"}
     assert public <= set(re.findall(r"`(\w+)`", page))

@@ -137,9 +137,7 @@ class Problem:
         """The part of a slice of rows in the mean loss, from its scores, and in the sensitivity of the mean to rounding."""
         args = (z, self.y[rows], self.share[rows], self.norms2[rows])
         total, sensitivity = (
-            gap.vector_loss_sum(self.loss, rows.start, *args, np.empty(self.outputs))
-            if self.outputs
-            else gap.loss_sum(self.loss, *args)
+            gap.vector_loss_sum(self.loss, rows.start, *args, np.empty(self.outputs)) if self.outputs else gap.loss_sum(self.loss, *args)
         )
         return float(total), float(sensitivity)
 

@@ -101,9 +101,7 @@ def sdca_iterations(*, n: int, radius: float, lam: float, gamma: float, gap0: fl
     return math.ceil((n + x) * max(0.0, math.log(n + x) + _log_ratio(gap0, eps)))
 
 
-def sdca_iterations_averaged(
-    *, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float
-) -> int:
+def sdca_iterations_averaged(*, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float) -> int:
     """Theorem 1, second part: the same for the average, or a random one, of the last iterates.
 
     The iterates in question are those after `averaging_start`.
@@ -130,9 +128,7 @@ def averaging_start(t: int, *, n: int, radius: float, lam: float, gamma: float) 
     return max(0, t - n - math.ceil(x))
 
 
-def sdca_iterations_expected(
-    *, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float
-) -> int:
+def sdca_iterations_expected(*, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float) -> int:
     """Corollary 1: expected iterations of running, checking the gap and running again until it is eps.
 
     Each run makes the averaged part of Theorem 1 true at eps/2, so it succeeds with probability 1/2 or more,
@@ -279,9 +275,7 @@ def outer_iterations(*, eta: float, gap0: float, eps: float) -> int:
     return 1 + math.ceil(max(0.0, 2 / eta * log_xi))
 
 
-def outer_iterations_bound(
-    *, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float
-) -> int:
+def outer_iterations_bound(*, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float) -> int:
     """Theorem 3: 1 + sqrt(8 c) (log(2 c) + log(gap0/eps)) for c = R^2/(lam gamma n), here rounded up.
 
     It is never below `outer_iterations`, and shows how that grows.
@@ -328,9 +322,7 @@ def inner_iterations(*, n: int, radius: float, lam: float, gamma: float) -> int:
     return math.ceil(4 * n * (8 + math.log(2) + 2.5 * math.log(c)))
 
 
-def accelerated_iterations(
-    *, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float
-) -> int:
+def accelerated_iterations(*, n: int, radius: float, lam: float, gamma: float, gap0: float, eps: float) -> int:
     """Theorem 3, whole: expected iterations of Accelerated Prox-SDCA, inner problems times the cost of each.
 
     Examples
@@ -451,9 +443,7 @@ class RuntimeRow(NamedTuple):
     runtime: float
 
 
-def runtime(
-    problem: str, algorithm: str, *, n: int, d: int, lam: float | None = None, eps: float | None = None
-) -> float:
+def runtime(problem: str, algorithm: str, *, n: int, d: int, lam: float | None = None, eps: float | None = None) -> float:
     """Table of the introduction: operations without constants and logarithms, for losses and data of scale 1.
 
     - ``"svm"`` by ``"sgd"``, ``"agd"`` or ``"this"`` depends on lam and eps;

@@ -21,9 +21,7 @@ from dualgap.rows import as_rows, frozen
 FLOATS = (np.float32, np.float64)
 
 
-def make_problem(
-    X: Any, y: Any, loss: Any, penalty: Any, sample_weight: Any = None, intercept: bool = False
-) -> tuple[Problem, list[str]]:
+def make_problem(X: Any, y: Any, loss: Any, penalty: Any, sample_weight: Any = None, intercept: bool = False) -> tuple[Problem, list[str]]:
     """The problem that the arguments of `solve` state, and remarks about conversions."""
     notes: list[str] = []
     X = check_matrix(X, notes)

@@ -13,9 +13,7 @@ from dualgap.rows import column, first, last, weight
 
 
 @kernel
-def averaging_epoch(
-    data: Any, prox: Any, alpha: Any, u: Any, order: Any, scratch: Any, begun: int, sums: Any, dense: bool
-) -> None:
+def averaging_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scratch: Any, begun: int, sums: Any, dense: bool) -> None:
     """One pass from step `begun` on; `sums` is (alphas, alpha_times, weights, weight_times); `dense` if each step may move all of w."""
     alphas, alpha_times, weights, weight_times = sums
     for t in range(order.shape[0]):

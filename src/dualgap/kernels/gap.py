@@ -137,9 +137,7 @@ def conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any, norms
 
 
 @exact_kernel
-def vector_conjugate_sum(
-    loss: Any, alpha: Any, scale: float, y: Any, share: Any, norms2: Any, b: Any
-) -> tuple[float, float, float]:
+def vector_conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any, norms2: Any, b: Any) -> tuple[float, float, float]:
     """The same for a vector-valued loss; `b` holds k numbers."""
     total, low, size, sensitivity = 0.0, 0.0, 0.0, 0.0
     k = alpha.shape[1]

@@ -17,9 +17,7 @@ def run_demo(tol: float, plot: str | None) -> dg.Solution:
     y = np.where(y == 1, 1.0, -1.0)
     train = np.random.default_rng(0).permutation(len(y)) < 400
     console.print(f"Logistic regression with an elastic net on {train.sum()} tumours, {X.shape[1]} features\n")
-    s = dg.solve(
-        X[train], y[train], loss=dg.Logistic(), penalty=dg.ElasticNet(l1=1e-3, l2=1e-4), intercept=True, tol=tol, verbose=True
-    )
+    s = dg.solve(X[train], y[train], loss=dg.Logistic(), penalty=dg.ElasticNet(l1=1e-3, l2=1e-4), intercept=True, tol=tol, verbose=True)
     accuracy = float(np.mean(np.sign(X[~train] @ s.w + s.intercept) == y[~train]))
     console.print()
     console.print(repr(s), highlight=False)

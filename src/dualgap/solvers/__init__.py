@@ -28,16 +28,11 @@ def check_solver(solver: Any, problem: Problem) -> Any:
         solver = SOLVERS[solver]()
     if isinstance(solver, type) or not hasattr(solver, "minimize"):
         raise TypeError(f"solver must be a name or a solver object such as dualgap.ProxSDCA(), got {solver!r}")
-    if solver.accelerated and getattr(problem.penalty, "norm", 2.0) != 2.0:
-        name = type(problem.penalty).__name__
+    needs = solver.requirement(problem)
+    if needs:
         raise ValueError(
-            f"solver must be 'auto' or ProxSDCA() with {name}, got {solver!r}: acceleration needs a penalty that is strongly convex in the "
-            "Euclidean norm, and for others it is an open problem"
-        )
-    if isinstance(solver, GramNewton) and not solver.applies(problem):
-        raise ValueError(
-            f"solver GramNewton() needs a smooth scalar loss and a penalty on each coefficient, got {type(problem.loss).__name__} and "
-            f"{type(problem.penalty).__name__}"
+            f"solver {solver!r} needs {needs}, got {type(problem.loss).__name__} and {type(problem.penalty).__name__}; "
+            "'auto' picks one that can solve the problem"
         )
     return solver
 

@@ -22,7 +22,7 @@ from dualgap import theory
 from dualgap.problem import Problem
 from dualgap.solvers.ascent import Ascent
 from dualgap.solvers.prox_sdca import RULES, ProxSDCA, update_rule
-from dualgap.solvers.run import Run
+from dualgap.solvers.run import Run, euclidean
 from dualgap.solvers.surrogate import ridge, smoothed
 
 Array = npt.NDArray[np.float64]
@@ -56,8 +56,6 @@ class AcceleratedProxSDCA:
     option: str | None = None
     sampling: str = "permuted"
 
-    accelerated = True
-
     def __post_init__(self) -> None:
         if self.inner != "theory" and (not isinstance(self.inner, int) or self.inner < 1):
             raise ValueError(f"inner must be a positive number of passes or 'theory', got {self.inner!r}")
@@ -67,6 +65,10 @@ class AcceleratedProxSDCA:
             raise ValueError(f"option must be one of {', '.join(RULES)} or None, got {self.option!r}")
         if self.sampling not in ("permuted", "iid"):
             raise ValueError(f"sampling must be 'permuted' or 'iid', got {self.sampling!r}")
+
+    def requirement(self, problem: Problem) -> str:
+        """What a problem must have that this one has not."""
+        return euclidean(problem)
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run the procedure from alpha until the run ends."""

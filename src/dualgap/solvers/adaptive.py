@@ -27,7 +27,7 @@ from dualgap.solvers.active import ActiveRows
 from dualgap.solvers.ascent import Ascent
 from dualgap.solvers.ledger import Ledger
 from dualgap.solvers.prox_sdca import update_rule
-from dualgap.solvers.run import Run
+from dualgap.solvers.run import Run, euclidean
 
 Array = npt.NDArray[np.float64]
 PATIENCE = 5
@@ -43,7 +43,9 @@ class AdaptiveProxSDCA:
     AdaptiveProxSDCA()
     """
 
-    accelerated = True
+    def requirement(self, problem: Problem) -> str:
+        """What a problem must have that this one has not."""
+        return euclidean(problem)
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from alpha until the run ends."""

@@ -33,7 +33,9 @@ class Auto:
     Auto()
     """
 
-    accelerated = False
+    def requirement(self, problem: Problem) -> str:
+        """What a problem must have that this one has not: it solves all."""
+        return ""
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Choose, say so in the history, and run."""
@@ -48,6 +50,6 @@ class Auto:
         strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
         if problem.radius2 < 0.5 * strength:
             return ProxSDCA()
-        if GramNewton().applies(problem) and problem.radius2 > 10.0 * strength and problem.d <= FEW_FEATURES <= problem.n:
+        if not GramNewton().requirement(problem) and problem.radius2 > 10.0 * strength and problem.d <= FEW_FEATURES <= problem.n:
             return GramNewton()
         return AdaptiveProxSDCA()

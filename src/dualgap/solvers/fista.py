@@ -16,7 +16,7 @@ from dualgap import formulas
 from dualgap.kernels import gap
 from dualgap.kernels.epoch import Prox
 from dualgap.problem import Problem, with_free
-from dualgap.solvers.run import Run
+from dualgap.solvers.run import Run, euclidean
 from dualgap.solvers.surrogate import smoothed
 
 Array = npt.NDArray[np.float64]
@@ -43,11 +43,13 @@ class FISTA:
 
     restart: bool = True
 
-    accelerated = True
-
     def __post_init__(self) -> None:
         if not isinstance(self.restart, bool):
             raise ValueError(f"restart must be True or False, got {self.restart!r}")
+
+    def requirement(self, problem: Problem) -> str:
+        """What a problem must have that this one has not."""
+        return euclidean(problem)
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from the primal point of the run's start until the run ends."""

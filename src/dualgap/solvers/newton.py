@@ -34,11 +34,10 @@ class GramNewton:
     GramNewton()
     """
 
-    accelerated = False
-
-    def applies(self, problem: Problem) -> bool:
-        """Whether the method can solve the problem."""
-        return problem.outputs == 0 and problem.loss.smoothness > 0.0 and not formulas.penalty_is_coupled(problem.penalty)
+    def requirement(self, problem: Problem) -> str:
+        """What a problem must have that this one has not."""
+        fits = problem.outputs == 0 and problem.loss.smoothness > 0.0 and not formulas.penalty_is_coupled(problem.penalty)
+        return "" if fits else "a smooth scalar loss and a penalty on each coefficient"
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from the primal point of the run's start until the run ends."""
@@ -61,9 +60,7 @@ class GramNewton:
         gram[np.diag_indices_from(gram)] *= 1.0 + RELIEF
         return model_minimizer(problem, gram, slope, w)
 
-    def _search(
-        self, problem: Problem, w: Array, z: Array, value: float, direction: Array, along: Array
-    ) -> tuple[Array, Array, float]:
+    def _search(self, problem: Problem, w: Array, z: Array, value: float, direction: Array, along: Array) -> tuple[Array, Array, float]:
         """The first of the steps 1, 1/2, 1/4, ... that lowers the objective."""
         everything = slice(0, problem.n)
         step = 1.0

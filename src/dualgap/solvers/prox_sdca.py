@@ -1,10 +1,10 @@
 """Prox-SDCA, the first procedure of the paper.
 
-    minimize over w    P(w) = 1/S sum_i s_i phi_i(x_i'w) + R(w)
+minimize over w    P(w) = 1/S sum_i s_i phi_i(x_i'w) + R(w)
 
-    v = X'(s alpha)/(lambda S), w = grad g*(v)
-    repeat: pick a row i; find its new alpha_i by one of Options I to V; update v and w
-    stop when P(w) - D(alpha) <= eps, for the last iterate, an average or a random one of the steps after T_0
+v = X'(s alpha)/(lambda S), w = grad g*(v)
+repeat: pick a row i; find its new alpha_i by one of Options I to V; update v and w
+stop when P(w) - D(alpha) <= eps, for the last iterate, an average or a random one of the steps after T_0
 """
 
 import math
@@ -70,8 +70,6 @@ class ProxSDCA:
     delta: float = 0.1
     smoothing: bool | None = None
 
-    accelerated = False
-
     def __post_init__(self) -> None:
         allowed: tuple[tuple[str, tuple[Any, ...]], ...] = (
             ("option", (None, *RULES)),
@@ -86,6 +84,10 @@ class ProxSDCA:
             raise ValueError(f"delta must lie between 0 and 1, got {self.delta!r}")
         if self.window is not None and (not isinstance(self.window, int) or self.window < 1):
             raise ValueError(f"window must be a positive number of steps or None, got {self.window!r}")
+
+    def requirement(self, problem: Problem) -> str:
+        """What a problem must have that this one has not: it solves all."""
+        return ""
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run the procedure from alpha until the run ends."""

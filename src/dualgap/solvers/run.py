@@ -203,6 +203,13 @@ class Run:
             self.status = self.status or Status.CALLBACK
 
 
+def euclidean(problem: Problem) -> str:
+    """What acceleration needs, if the problem has it not: for other norms it is an open problem."""
+    if getattr(problem.penalty, "norm", 2.0) == 2.0:
+        return ""
+    return "a penalty that is strongly convex in the Euclidean norm (acceleration is an open problem for others)"
+
+
 @contextmanager
 def interruptible(run: Run) -> Iterator[None]:
     """Turn Ctrl-C into the end of the solve; in a thread other than the main one signals are not ours to handle."""
