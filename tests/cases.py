@@ -1,18 +1,18 @@
 """Problems for the tests of certificates and solvers: data of awkward kinds, and the oracle's statement of what the library is asked."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import reference
 import scipy.sparse as sp
-from reference import LD, Spec
 
 import dualgap as dg
+import reference
 from dualgap.certificate import primal_point
 from dualgap.data.validation import make_problem
 from dualgap.problem import Problem
+from reference import LD, Spec
 
 
 @dataclass(frozen=True)

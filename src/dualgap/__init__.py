@@ -17,12 +17,12 @@ from dualgap.losses import (
     Huber,
     Logistic,
     Quantile,
-    SmoothHinge,
     Smoothed,
+    SmoothHinge,
     Squared,
     SquaredHinge,
 )
-from dualgap.multiclass import MaxHinge, SmoothMaxHinge, SoftMaxHinge, Softmax
+from dualgap.multiclass import MaxHinge, SmoothMaxHinge, Softmax, SoftMaxHinge
 from dualgap.penalties import L1, L2, Box, ElasticNet, Entropy, Factors, GroupL1, NonNegative, QNorm
 from dualgap.solution import History, Record, Solution, Status
 from dualgap.solve import solve

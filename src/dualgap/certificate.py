@@ -3,15 +3,15 @@
 For any w and any feasible alpha, P(w) - min P <= P(w) - D(alpha). What makes that a proof in floating point as well:
 
 a. D is evaluated from alpha alone: X'(s alpha)/S is recomputed with compensated sums, never taken from an updated vector.
-b. An intercept (or any unpenalized column) needs sum_i s_i alpha_i = 0. `balanced` moves alpha there inside its domain; what rounding leaves
-   of the sum is priced with the coefficient it belongs to.
+b. An intercept (or any unpenalized column) needs sum_i s_i alpha_i = 0. `balanced` moves alpha there inside its domain; what rounding
+   leaves of the sum is priced with the coefficient it belongs to.
 c. A penalty that is not strongly convex has an infinite conjugate outside a set. alpha is scaled into that set; or, for a norm, the
    coefficients are bounded instead: l1 |w*|_1 <= P(w) + mean phi*(0) =: M, since no loss is below -phi*(0), so that R* may be replaced by
    M max(0, polar - 1), which is finite everywhere.
-d. s alpha for s in [0, 1] is feasible where alpha is, and is the better point while the gap is large. The search for s uses the line between
-   phi*(-alpha) and phi*(0), which lies above the conjugate; its result is then evaluated exactly.
-e. The gap carries an allowance for the rounding of the terms: EPS times the sums of their sizes, and times |w| sum_i s_i |phi'| |x_i| and the
-   same with |alpha|, which bound what a relative error in each product does.
+d. s alpha for s in [0, 1] is feasible where alpha is, and is the better point while the gap is large. The search for s uses the line
+   between phi*(-alpha) and phi*(0), which lies above the conjugate; its result is then evaluated exactly.
+e. The gap carries an allowance for the rounding of the terms: EPS times the sums of their sizes, and times |w| sum_i s_i |phi'| |x_i| and
+   the same with |alpha|, which bound what a relative error in each product does.
 """
 
 import math

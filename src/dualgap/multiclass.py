@@ -546,7 +546,8 @@ class SoftMaxHinge(NamedTuple):
     Its conjugate is ``gamma sum_j p_j log p_j - c . beta`` with ``p_y = 1 - sum beta`` on
     S = {beta >= 0, sum beta <= 1}. The entropy of all k probabilities is 1-strongly convex in their L1 norm
     (Pinsker), which counts p_y beside the paper's beta: a direction then weighs four times less against
-    ``||X_i q||^2`` than in the L1 norm over j != y, and with k = 2 this is the logistic loss with its gamma of 4. It lies above the max-of-hinge by at most ``gamma log k``.
+    ``||X_i q||^2`` than in the L1 norm over j != y, and with k = 2 this is the logistic loss with its gamma of 4. It lies above the
+    max-of-hinge by at most ``gamma log k``.
 
     Parameters
     ----------
@@ -775,4 +776,5 @@ def _simplex_rows(a: Vector) -> Vector:
     ordered = -np.sort(-a, axis=1)
     levels = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, a.shape[1] + 1)
     support = np.maximum(np.sum(ordered > levels, axis=1), 1)
-    return np.maximum(a - levels[np.arange(len(a)), support - 1][:, None], 0.0)
+    shifted: Vector = a - levels[np.arange(len(a)), support - 1][:, None]
+    return np.maximum(shifted, 0.0)

@@ -125,11 +125,11 @@ def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     """An array of finite float64."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "fiub":
-            raise TypeError
-        array = np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must hold real numbers, got {_dtype(values)}") from None
+    except ValueError:
+        raise TypeError(f"{name} must hold real numbers, got sequences of different lengths") from None
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got {_dtype(values)}")
+    array = np.ascontiguousarray(array, dtype=np.float64)
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must hold finite numbers, got nan or infinite ones")
     return array

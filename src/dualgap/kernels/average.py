@@ -1,6 +1,7 @@
 """A pass of Prox-SDCA that also sums its iterates, for the paper's averaging option.
 
-The sums are exact and lazy: a dual variable, or a coefficient, enters its sum when it is about to change, times the number of steps it stood.
+The sums are exact and lazy: a dual variable, or a coefficient, enters its sum when it is about to change, times the number of steps it
+stood.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """One pass of Prox-SDCA over the rows of `order`, for a scalar and for a vector-valued loss.
 
-    maximize over alpha_i    -phi*(-alpha_i) - z (alpha_i - old) - q/2 |alpha_i - old|^2,     z = x_i'w(u),  q = s_i/S |x_i|^2/(lambda + kappa)
+    maximize over alpha_i    -phi*(-alpha_i) - z (alpha_i - old) - q/2 |alpha_i - old|^2,     z = x_i'w(u),  q = s_i/S |x_i|^2/(lambda +
+    kappa)
 
 The state is alpha and u = X'(s alpha)/S + kappa y, from which w is read through the penalty where it is needed. Neither loop knows the
 storage of the rows, the loss, the penalty, the update rule, or whether it runs inside the acceleration.

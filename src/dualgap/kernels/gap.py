@@ -1,7 +1,7 @@
 """The sums of which objectives and certificates are made, each in one pass over rows or coefficients, compensated.
 
-Every sum carries the rounding error of its additions along (Neumaier's variant of Kahan's summation), so that what remains is the rounding of
-the terms, which `certificate` bounds.
+Every sum carries the rounding error of its additions along (Neumaier's variant of Kahan's summation), so that what remains is the rounding
+of the terms, which `certificate` bounds.
 """
 
 from typing import Any
@@ -187,7 +187,7 @@ def balance(loss: Any, alpha: Any, y: Any, share: Any, columns: Any, t: Any, exc
         if below == np.inf and above == np.inf:
             room = 1.0
         elif below == np.inf or above == np.inf:
-            room = min(1.0, min(below, above)) + 1e-3
+            room = min(1.0, below, above) + 1e-3
         else:
             width = max(high - low, 1e-300)
             room = 4.0 * below * above / width + 1e-3 * width
@@ -225,7 +225,7 @@ def penalty_conjugate_sum(penalty: Any, a: Any, scale: float) -> float:
         for m in range(a.shape[1]):
             term = formulas.penalty_conjugate(penalty, scale * a[j, m], j)
             if term == np.inf:
-                return term
+                return np.inf
             low += lost(total, term)
             total += term
     return total + low

@@ -38,7 +38,9 @@ def add_gram(rows: Any, weights: Any, gram: Any) -> None:
 
 @kernel
 def descend(gram: Any, slope: Any, penalty: Any, v: Any, free: bool, sweeps: int) -> None:
-    """Sweeps of coordinate descent on the quadratic with this Gram matrix plus R, from v in place; `slope` is its gradient at v, kept so."""
+    """Sweeps of coordinate descent on the quadratic with this Gram matrix plus R, from v in place; `slope` is its gradient at v, kept
+    so.
+    """
     d = v.shape[0] - 1
     for _ in range(sweeps):
         for j in range(d + 1 if free else d):
@@ -54,9 +56,9 @@ def coordinate_minimizer(gram: Any, slope: Any, penalty: Any, v: Any, j: int) ->
     """The best value of coordinate j with the others fixed."""
     curvature = gram[j, j]
     if curvature <= 0.0:
-        return v[j] if j == v.shape[0] - 1 else formulas.primal(penalty, -slope[j], TINY, j)
+        return float(v[j] if j == v.shape[0] - 1 else formulas.primal(penalty, -slope[j], TINY, j))
     u = curvature * v[j] - slope[j]
-    return u / curvature if j == v.shape[0] - 1 else formulas.primal(penalty, u, curvature, j)
+    return float(u / curvature if j == v.shape[0] - 1 else formulas.primal(penalty, u, curvature, j))
 
 
 @kernel

@@ -6,8 +6,8 @@ One epoch is most often enough for a step (E = 1), where the theory asks for sev
 not the longest. What keeps this from diverging is measured, not assumed: whenever a certificate is computed, eps = P(w) - c is known
 exactly, and with it the ratio r = eps / (kappa/2 |w - y|^2), which an exact method keeps below 1, and the deficit of the ledger.
 
-a. A deficit above the credit means that the steps have lost the accelerated rate: back to the best point if P(w) is above it, a segment anew,
-   and more effort. After five of these a step is repeated until eps <= kappa/2 |w - y|^2, which is the method with the theorem.
+a. A deficit above the credit means that the steps have lost the accelerated rate: back to the best point if P(w) is above it, a segment
+   anew, and more effort. After five of these a step is repeated until eps <= kappa/2 |w - y|^2, which is the method with the theorem.
 b. r far above 1 raises the effort: a larger kappa where the error is of the start-up kind, a second epoch where it is not; r far below 1
    lowers it.
 c. Momentum restarts when it points uphill, not before half the longest segment so far.

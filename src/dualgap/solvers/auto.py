@@ -2,8 +2,8 @@
 
 1. A penalty that is strongly convex in another norm than the Euclidean: Prox-SDCA, since acceleration is not proved for it.
 2. R^2/(lambda gamma n) < 1/2: Prox-SDCA, which needs few passes there.
-3. A smooth scalar loss, few features and R^2/(lambda gamma n) > 10: proximal Newton on the Gram matrix, which conditioning does not touch. Few
-   means that the matrix costs about as much as four passes.
+3. A smooth scalar loss, few features and R^2/(lambda gamma n) > 10: proximal Newton on the Gram matrix, which conditioning does not touch.
+   Few means that the matrix costs about as much as four passes.
 4. Everything else: the adaptive acceleration. A loss that is not smooth is taken as it is, with its exact steps: smoothed with the gamma
    that the theory gives for a tolerance of 1e-6, a problem is so ill-conditioned that this was ahead on every one tried.
 """
@@ -33,7 +33,7 @@ class Auto:
     Auto()
     """
 
-    def requirement(self, problem: Problem) -> str:
+    def requirement(self, problem: Problem) -> str:  # noqa: ARG002
         """What a problem must have that this one has not: it solves all."""
         return ""
 

@@ -3,8 +3,8 @@
     minimize over v    g'(v - w) + 1/2 (v - w)'H (v - w) + R(v),        H = X'diag(s phi'')X/S,    g = X'(s phi')/S
     w = w + t (v - w), t by backtracking on P
 
-A step reads the data once for H and once for the scores, whatever the conditioning, so this is what badly scaled data with few columns wants.
-alpha = -phi'(X w) is the dual point.
+A step reads the data once for H and once for the scores, whatever the conditioning, so this is what badly scaled data with few columns
+wants. alpha = -phi'(X w) is the dual point.
 """
 
 from dataclasses import dataclass

@@ -85,7 +85,7 @@ class ProxSDCA:
         if self.window is not None and (not isinstance(self.window, int) or self.window < 1):
             raise ValueError(f"window must be a positive number of steps or None, got {self.window!r}")
 
-    def requirement(self, problem: Problem) -> str:
+    def requirement(self, problem: Problem) -> str:  # noqa: ARG002
         """What a problem must have that this one has not: it solves all."""
         return ""
 
