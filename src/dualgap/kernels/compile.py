@@ -42,6 +42,7 @@ FASTMATH = frozenset({"contract", "reassoc", "nsz", "arcp"})
 OPTIONS = {"fastmath": set(FASTMATH), "error_model": "numpy", "boundscheck": False, "_nrt": False}
 EXACT = {**OPTIONS, "fastmath": False}
 PACKAGE = Path(__file__).parents[1]
+COMPILED = ("formulas.py", "losses.py", "multiclass.py", "penalties.py", "rows.py", "kernels/*.py")
 # Modules whose code goes with a version of numba or of this package, so that their names say enough.
 KNOWN = {"builtins", "collections", "math", "cmath", "operator", "typing", "numpy", "scipy", "llvmlite", "numba", "dualgap"}
 
@@ -61,9 +62,9 @@ def _digest(text: str) -> str:
 
 @cache
 def package_stamp() -> str:
-    """A digest of the files of this package."""
+    """A digest of the files of this package whose functions become machine code."""
     files = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in sorted({file for pattern in COMPILED for file in PACKAGE.glob(pattern)}):
         files.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes() + b"\0")
     return files.hexdigest()
 
