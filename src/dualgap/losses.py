@@ -9,7 +9,8 @@ c. `dual_step`, the exact maximizer of Option I: the new alpha, not its incremen
    sum need not. Optional in an own loss: Option III replaces it.
 d. `domain`, the interval of alpha = -b in which phi*(-alpha) is finite. Optional in an own loss.
 e. `lipschitz` where gamma = 0, for the smoothing of the paper.
-f. `labels`: "sign" for losses of classifiers (y is -1 or +1), "real" for those of regressors.
+f. `curvature`, phi'' or an element of its generalization, for Newton's method. Optional: a difference of derivatives replaces it.
+g. `labels`: "sign" for losses of classifiers (y is -1 or +1), "real" for those of regressors.
 
 Methods are plain Python on floats that numba compiles as it stands; a formula of another object is called through `dualgap.formulas`.
 A division by a vanishing q is guarded by TINY rather than a branch: 0/TINY is the right answer and anything else is clipped.
@@ -42,6 +43,9 @@ class Squared(NamedTuple):
 
     def derivative(self, z: float, y: float) -> float:
         return z - y
+
+    def curvature(self, z: float, y: float) -> float:
+        return 1.0
 
     def conjugate(self, b: float, y: float) -> float:
         return 0.5 * b * b + y * b
@@ -106,6 +110,9 @@ class Huber(NamedTuple):
 
     def derivative(self, z: float, y: float) -> float:
         return max(-self.delta, min(self.delta, z - y))
+
+    def curvature(self, z: float, y: float) -> float:
+        return 1.0 if abs(z - y) <= self.delta else 0.0
 
     def conjugate(self, b: float, y: float) -> float:
         return 0.5 * b * b + y * b if abs(b) <= self.delta else math.inf
@@ -218,6 +225,10 @@ class Logistic(NamedTuple):
         e = math.exp(-abs(m))
         return -y * (e if m > 0.0 else 1.0) / (1.0 + e)
 
+    def curvature(self, z: float, y: float) -> float:
+        e = math.exp(-abs(z))
+        return e / ((1.0 + e) * (1.0 + e))
+
     def conjugate(self, b: float, y: float) -> float:
         t = -y * b
         if t < 0.0 or t > 1.0:
@@ -317,6 +328,9 @@ class SmoothHinge(NamedTuple):
     def derivative(self, z: float, y: float) -> float:
         return -y * max(0.0, min(1.0, (1.0 - y * z) / self.gamma))
 
+    def curvature(self, z: float, y: float) -> float:
+        return 1.0 / self.gamma if 0.0 <= 1.0 - y * z <= self.gamma else 0.0
+
     def conjugate(self, b: float, y: float) -> float:
         t = -y * b
         return 0.5 * self.gamma * t * t - t if 0.0 <= t <= 1.0 else math.inf
@@ -347,6 +361,9 @@ class SquaredHinge(NamedTuple):
 
     def derivative(self, z: float, y: float) -> float:
         return -y * max(0.0, 1.0 - y * z)
+
+    def curvature(self, z: float, y: float) -> float:
+        return 1.0 if y * z <= 1.0 else 0.0
 
     def conjugate(self, b: float, y: float) -> float:
         t = -y * b

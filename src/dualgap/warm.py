@@ -24,8 +24,7 @@ def warm_point(problem: Problem, run: Run, earlier: Any) -> Array:
     if primal_point(problem, w).value < run.null.value:
         run.start = w
     run.certify(run.start, alpha)
-    assert run.best_dual is not None
-    return run.best_dual.alpha.copy()
+    return run.dual_start()
 
 
 def _weights(problem: Problem, earlier: Any) -> Array:

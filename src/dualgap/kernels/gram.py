@@ -1,4 +1,4 @@
-"""What a Newton step on few features needs: curvatures, the weighted Gram matrix, and coordinate descent on it."""
+"""What a Newton step on few features needs: curvatures, the weighted Gram matrix, dual points, and coordinate descent on the model."""
 
 from typing import Any
 
@@ -19,8 +19,17 @@ def curvatures(loss: Any, z: Any, y: Any, share: Any, out: Any) -> None:
 
 
 @kernel
+def linear_dual_points(loss: Any, z: Any, along: Any, y: Any, out: Any) -> None:
+    """alpha = -(phi'(z) + phi''(z) along), brought into its domain: the dual point of the quadratic model after a step."""
+    for r in range(z.shape[0]):
+        old = -formulas.derivative(loss, z[r], y[r])
+        low, high = formulas.domain(loss, old, y[r])
+        out[r] = max(low, min(high, old - max(formulas.curvature(loss, z[r], y[r]), 0.0) * along[r]))
+
+
+@kernel
 def add_gram(rows: Any, weights: Any, gram: Any) -> None:
-    """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle, for rows with sorted columns; the last row belongs to the intercept."""
+    """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle; the last row belongs to the intercept."""
     d = gram.shape[0] - 1
     for r in range(weights.shape[0]):
         c = weights[r]
@@ -28,19 +37,21 @@ def add_gram(rows: Any, weights: Any, gram: Any) -> None:
             i = np.uint64(r)
             for t in range(first(rows, i), last(rows, i)):
                 j, x = column(rows, t), c * entry(rows, i, t)
-                for s in range(first(rows, i), last(rows, i)):
+                for s in range(first(rows, i), t):
                     k = column(rows, s)
-                    if k <= j:
+                    if k < j:
                         gram[j, k] += x * entry(rows, i, s)
+                    else:
+                        # columns out of order, or one that is there twice
+                        gram[k, j] += (x + x if k == j else x) * entry(rows, i, s)
+                gram[j, j] += x * entry(rows, i, t)
                 gram[d, j] += x
             gram[d, d] += c
 
 
 @kernel
 def descend(gram: Any, slope: Any, penalty: Any, v: Any, free: bool, sweeps: int) -> None:
-    """Sweeps of coordinate descent on the quadratic with this Gram matrix plus R, from v in place; `slope` is its gradient at v, kept
-    so.
-    """
+    """Sweeps of coordinate descent on the quadratic with this Gram matrix plus R, from v; `slope` is its gradient at v, and stays so."""
     d = v.shape[0] - 1
     for _ in range(sweeps):
         for j in range(d + 1 if free else d):
@@ -48,7 +59,7 @@ def descend(gram: Any, slope: Any, penalty: Any, v: Any, free: bool, sweeps: int
             if move != 0.0:
                 v[j] += move
                 for k in range(d + 1):
-                    slope[k] += move * gram[k, j]
+                    slope[k] += move * gram[j, k]
 
 
 @jitable

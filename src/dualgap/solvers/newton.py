@@ -1,10 +1,11 @@
 """Proximal Newton's method on the Gram matrix, for smooth losses and few features.
 
-    minimize over v    g'(v - w) + 1/2 (v - w)'H (v - w) + R(v),        H = X'diag(s phi'')X/S,    g = X'(s phi')/S
+    v = argmin over v    g'(v - w) + 1/2 (v - w)'H (v - w) + R(v),        H = X'diag(s phi'')X/S,    g = X'(s phi')/S
     w = w + t (v - w), t by backtracking on P
 
 A step reads the data once for H and once for the scores, whatever the conditioning, so this is what badly scaled data with few columns
-wants. alpha = -phi'(X w) is the dual point.
+wants. The dual point is that of the model, alpha = -(phi' + phi'' x'(v - w)): its X'(s alpha)/S is a subgradient of R at v, so that its error
+is that of the model in phi* alone and not magnified by 1/lambda, as it is for -phi'(X w).
 """
 
 from dataclasses import dataclass
@@ -15,18 +16,21 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.kernels import gap
-from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point
+from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, linear_dual_points
 from dualgap.problem import Problem, with_free
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
 RELIEF = 1e-13
-FEW_SWEEPS, MANY_SWEEPS, ROUNDS = 10, 1000, 60
+SWEEPS, ROUNDS, SHORTEST = 10, 200, 1e-3
+SUFFICIENT = 1e-4
 
 
 @dataclass(frozen=True)
 class GramNewton:
     """Proximal Newton's method with the Gram matrix: scalar smooth losses, penalties that treat each coefficient on its own, few features.
+
+    Should it find no step that lowers the objective before the gap is small enough, `AdaptiveProxSDCA` goes on from where it is.
 
     Examples
     --------
@@ -41,36 +45,65 @@ class GramNewton:
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from the primal point of the run's start until the run ends."""
-        w, everything = run.start_weights(), slice(0, problem.n)
-        z = problem.scores(w, everything)
-        value = problem.mean_loss_of(z, everything)[0] + problem.penalty_value(w)
-        while run.going:
-            direction = self._direction(problem, w, z, alpha) - w
-            run.spent(2.0)
-            along = problem.scores(direction, everything)
-            w, z, value = self._search(problem, w, z, value, direction, along)
-            gap.dual_points(problem.loss, z, problem.y, alpha)
-            run.certify(w, alpha)
+        newton = _Newton(problem, run, alpha)
+        while run.going and newton.step():
+            pass
+        if run.going:
+            from dualgap.solvers.adaptive import AdaptiveProxSDCA
 
-    def _direction(self, problem: Problem, w: Array, z: Array, alpha: Array) -> Array:
-        """The minimizer of the quadratic model."""
-        gap.dual_points(problem.loss, z, problem.y, alpha)
-        slope = -problem.transposed(alpha)
-        gram = gram_matrix(problem, z)
+            run.note("Newton's method found no further descent: AdaptiveProxSDCA went on.")
+            run.start = run.best.w.copy()
+            AdaptiveProxSDCA().minimize(problem, run, run.dual_start())
+
+
+class _Newton:
+    """The iterate, its scores and its objective."""
+
+    def __init__(self, problem: Problem, run: Run, alpha: Array) -> None:
+        self.problem, self.run, self.alpha = problem, run, alpha
+        self.everything = slice(0, problem.n)
+        self.w = run.start_weights()
+        self.z = problem.scores(self.w, self.everything)
+        self.value = self._objective(self.w, self.z)
+
+    def step(self) -> bool:
+        """A Newton step; whether it lowered the objective."""
+        problem, run = self.problem, self.run
+        gap.dual_points(problem.loss, self.z, problem.y, self.alpha)
+        slope = -problem.transposed(self.alpha)
+        gram = gram_matrix(problem, self.z)
         gram[np.diag_indices_from(gram)] *= 1.0 + RELIEF
-        return model_minimizer(problem, gram, slope, w)
+        v = model_minimizer(problem, gram, slope, self.w)
+        direction = v - self.w
+        along = problem.scores(direction, self.everything)
+        linear_dual_points(problem.loss, self.z, along, problem.y, self.alpha)
+        run.spent(3.0)
+        decrease = problem.penalty_value(self.w) - problem.penalty_value(v) - float(slope @ direction)
+        moved = self._search(direction, along, decrease)
+        if not moved or run.due or self.value - self._dual_estimate(slope + gram @ direction) <= 2.0 * run.target:
+            run.certify(self.w, self.alpha)
+        return moved
 
-    def _search(self, problem: Problem, w: Array, z: Array, value: float, direction: Array, along: Array) -> tuple[Array, Array, float]:
-        """The first of the steps 1, 1/2, 1/4, ... that lowers the objective."""
-        everything = slice(0, problem.n)
-        step = 1.0
+    def _dual_estimate(self, slope: Array) -> float:
+        """The dual objective of the model's dual point, if it did not have to be brought into its domain."""
+        slope[self.problem.free_columns] = 0.0
+        return -self.problem.mean_conjugate(self.alpha)[0] - self.problem.penalty_conjugate(-slope)
+
+    def _search(self, direction: Array, along: Array, decrease: float) -> bool:
+        """Go the first of the steps 1, 1/2, 1/4, ... that lowers the objective by a part of what the model promises."""
+        step, rounding = 1.0, 4.0 * np.finfo(float).eps * abs(self.value)
         for _ in range(40):
-            new, new_z = w + step * direction, z + step * along
-            new_value = problem.mean_loss_of(new_z, everything)[0] + problem.penalty_value(new)
-            if new_value <= value:
-                return new, new_z, new_value
+            w, z = self.w + step * direction, self.z + step * along
+            value = self._objective(w, z)
+            if value <= self.value - SUFFICIENT * step * max(decrease, 0.0) + rounding:
+                moved = value < self.value
+                self.w, self.z, self.value = w, z, value
+                return moved
             step *= 0.5
-        return w, z, value
+        return False
+
+    def _objective(self, w: Array, z: Array) -> float:
+        return self.problem.mean_loss_of(z, self.everything)[0] + self.problem.penalty_value(w)
 
 
 def gram_matrix(problem: Problem, z: Array) -> Array:
@@ -99,7 +132,7 @@ def model_minimizer(problem: Problem, gram: Array, slope: Array, w: Array) -> Ar
     """The minimizer of slope'(v - w) + 1/2 (v - w)'gram (v - w) + R(v).
 
     Coordinate descent finds which coefficients are zero or at a bound; semismooth Newton steps on v_j = argmin over coordinate j, which are
-    exact once that is known, do the rest. A Newton step that does not lower the model is left for more sweeps.
+    exact once that is known, do the rest. A step that has to be shortened crosses a kink: more sweeps.
     """
     penalty, free = with_free(problem.penalty, 0.0), problem.intercept
     size = len(w) if free else len(w) - 1
@@ -108,26 +141,43 @@ def model_minimizer(problem: Problem, gram: Array, slope: Array, w: Array) -> Ar
     def value(v: Array) -> float:
         return float(slope @ (v - w) + 0.5 * (v - w) @ gram @ (v - w)) + problem.penalty_value(v)
 
-    v, at, sweeps = w.copy(), slope.copy(), FEW_SWEEPS
-    descend(gram, at, penalty, v, free, sweeps)
+    v, at = w.copy(), slope.copy()
+    descend(gram, at, penalty, v, free, SWEEPS)
     best = value(v)
     first = left = fixed_point(gram, at, penalty, v, free, residual, response)
     for _ in range(ROUNDS):
         if left <= 1e-13 * first:
             break
-        trial = v.copy()
-        matrix = response[:, None] * gram[:size, :size]
-        matrix[np.diag_indices(size)] += 1.0 - response * np.diag(gram)[:size]
-        trial[:size] -= np.linalg.lstsq(matrix, residual, rcond=1e-15)[0]
-        trial_value = value(trial)
-        if trial_value < best:
-            v, best = trial, trial_value
-            at = slope + gram @ (v - w)
-        else:
-            descend(gram, at, penalty, v, free, sweeps)
-            new = value(v)
-            if new >= best:
+        before, step, t = best, semismooth_step(gram[:size, :size], residual, response), 1.0
+        while t > SHORTEST:
+            trial = v.copy()
+            trial[:size] += t * step
+            trial_value = value(trial)
+            if trial_value < best:
+                v, best = trial, trial_value
+                at = slope + gram @ (v - w)
                 break
-            best, sweeps = new, min(2 * sweeps, MANY_SWEEPS)
+            t *= 0.5
+        if t < 1.0:
+            descend(gram, at, penalty, v, free, SWEEPS)
+            best = value(v)
         left = fixed_point(gram, at, penalty, v, free, residual, response)
+        if best >= before:
+            break
     return v
+
+
+def semismooth_step(gram: Array, residual: Array, response: Array) -> Array:
+    """The Newton step on residual(v) = 0: coefficients that do not respond go to their best value, the others solve what is left."""
+    moving = response > 0.0
+    step = -residual
+    if np.any(moving):
+        inverse = 1.0 / response[moving]
+        matrix = gram[np.ix_(moving, moving)]
+        matrix[np.diag_indices_from(matrix)] = inverse
+        right = -residual[moving] * inverse - gram[np.ix_(moving, ~moving)] @ step[~moving]
+        try:
+            step[moving] = np.linalg.solve(matrix, right)
+        except np.linalg.LinAlgError:
+            step[moving] = np.linalg.lstsq(matrix, right, rcond=1e-15)[0]
+    return step

@@ -112,6 +112,11 @@ class Run:
         """The primal point from which a solver starts."""
         return self.start.copy()
 
+    def dual_start(self) -> Array:
+        """A copy of the best dual point, for a solver to go on from."""
+        assert self.best_dual is not None
+        return self.best_dual.alpha.copy()
+
     def floor(self, alpha: Array) -> float:
         """Minus the mean of the least values of the losses, phi*(0); `alpha` is any array of dual variables."""
         return self.problem.mean_conjugate(alpha, 0.0)[0]

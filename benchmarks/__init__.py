@@ -1,0 +1,1 @@
+"""Benchmarks: kernels against C (`micro`), solvers against other libraries (`peers`), `auto` against what it builds on (`stress`)."""

@@ -1,0 +1,1 @@
+"""dualgap against other libraries: seconds to the same accuracy of the same objective."""
