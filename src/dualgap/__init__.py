@@ -29,7 +29,7 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
-    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA
+    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay
 
 __version__ = "0.1.0"
 
@@ -41,6 +41,8 @@ _LATER = {
     "FISTA": "dualgap.solvers",
     "GramNewton": "dualgap.solvers",
     "ProxSDCA": "dualgap.solvers",
+    "Race": "dualgap.solvers",
+    "Relay": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
 }
@@ -80,7 +82,9 @@ __all__ = [
     "ProxSDCA",
     "QNorm",
     "Quantile",
+    "Race",
     "Record",
+    "Relay",
     "SmoothHinge",
     "SmoothMaxHinge",
     "Smoothed",

@@ -9,6 +9,8 @@ from dualgap.solvers.auto import Auto
 from dualgap.solvers.fista import FISTA
 from dualgap.solvers.newton import GramNewton
 from dualgap.solvers.prox_sdca import ProxSDCA
+from dualgap.solvers.race import Race
+from dualgap.solvers.relay import Relay
 
 SOLVERS: dict[str, Any] = {
     "auto": Auto,
@@ -37,4 +39,4 @@ def check_solver(solver: Any, problem: Problem) -> Any:
     return solver
 
 
-__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "AdaptiveProxSDCA", "Auto", "GramNewton", "ProxSDCA", "check_solver"]
+__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "AdaptiveProxSDCA", "Auto", "GramNewton", "ProxSDCA", "Race", "Relay", "check_solver"]

@@ -11,6 +11,7 @@ alpha_t is a dual point of the original problem as well, and P(w_t) - D(alpha_t)
 (2 to 25 times where lambda is small), so that is what ends a run unless the paper's conditions are asked for.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -72,6 +73,10 @@ class AcceleratedProxSDCA:
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run the procedure from alpha until the run ends."""
+        run.exhaust(self.steps(problem, run, alpha))
+
+    def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
+        """The procedure from alpha, an outer iteration at a time."""
         problem = smoothed(problem, run)
         added = ridge(problem, run, alpha)
         size: dict[str, Any] = {
@@ -82,7 +87,8 @@ class AcceleratedProxSDCA:
         }
         if not theory.accelerate(**size):
             run.note("R^2/(lambda gamma) <= 10 n: solved by Prox-SDCA, as the paper prescribes.")
-            return ProxSDCA(option=self.option, sampling=self.sampling, smoothing=True).minimize(problem, run, alpha)
+            yield from ProxSDCA(option=self.option, sampling=self.sampling, smoothing=True).steps(problem, run, alpha)
+            return
 
         kappa, mu, rho, eta, beta = theory.acceleration(**size)
         ascent = Ascent(problem, alpha, run, sampling=self.sampling, ridge=added)
@@ -101,7 +107,7 @@ class AcceleratedProxSDCA:
             else:
                 run.offer(ascent)
             y = w + beta * (w - before)
-        return None
+            yield
 
     def _solve_inner(self, ascent: Ascent, run: Run, tolerance: float) -> float | None:
         """Prox-SDCA on the subproblem; its gap where that was evaluated."""

@@ -15,6 +15,7 @@ d. After a full epoch the rows that carried 98 % of the gain get another step of
 e. With fewer rows than twice the columns plain Prox-SDCA is tried first, and later whenever the gap stagnates, and kept while it is faster.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 
@@ -49,7 +50,11 @@ class AdaptiveProxSDCA:
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from alpha until the run ends."""
-        _Adaptive(problem, run, alpha).minimize()
+        run.exhaust(self.steps(problem, run, alpha))
+
+    def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
+        """The method from alpha, an outer step at a time."""
+        return _Adaptive(problem, run, alpha).steps()
 
 
 class _Effort:
@@ -131,12 +136,13 @@ class _Adaptive:
         self.probe_at = 10.0
         self.gaps: list[tuple[float, float]] = []
 
-    def minimize(self) -> None:
+    def steps(self) -> Iterator[None]:
         """Steps until the run ends, after a try with plain Prox-SDCA where there are few rows."""
         if self.problem.n <= 2 * self.problem.d:
             self._try_plain(first=True)
         while self.run.going:
             self._step()
+            yield
 
     def _step(self) -> None:
         """One step of the outer method, and a certificate if one is due."""

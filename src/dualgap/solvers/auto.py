@@ -2,10 +2,10 @@
 
 1. A penalty that is strongly convex in another norm than the Euclidean: Prox-SDCA, since acceleration is not proved for it.
 2. R^2/(lambda gamma n) < 1/2: Prox-SDCA, which needs few passes there.
-3. A smooth scalar loss, few features and R^2/(lambda gamma n) > 10: proximal Newton on the Gram matrix, which conditioning does not touch.
-   Few means that the matrix costs about as much as four passes.
-4. Everything else: the adaptive acceleration. A loss that is not smooth is taken as it is, with its exact steps: smoothed with the gamma
-   that the theory gives for a tolerance of 1e-6, a problem is so ill-conditioned that this was ahead on every one tried.
+3. Everything else: the adaptive acceleration, raced against the one that has the theorem. A loss that is not smooth is taken as it is, with
+   its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so ill-conditioned that this was ahead
+   on every one tried.
+4. With a smooth scalar loss and at most 1024 features, proximal Newton on the Gram matrix takes over where it is expected to end sooner.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap.problem import Problem
+from dualgap.solvers.accelerated import AcceleratedProxSDCA
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.newton import GramNewton
 from dualgap.solvers.prox_sdca import ProxSDCA
+from dualgap.solvers.race import Race
+from dualgap.solvers.relay import Relay
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
-FEW_FEATURES = 150
+FEW_FEATURES = 1024
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,13 @@ class Auto:
         run.note(f"Chose {type(solver).__name__}.")
         solver.minimize(problem, run, alpha)
 
-    def choose(self, problem: Problem) -> ProxSDCA | AdaptiveProxSDCA | GramNewton:
+    def choose(self, problem: Problem) -> ProxSDCA | Race | Relay:
         """The solver for a problem."""
         if getattr(problem.penalty, "norm", 2.0) != 2.0:
             return ProxSDCA()
         strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
         if problem.radius2 < 0.5 * strength:
             return ProxSDCA()
-        if not GramNewton().requirement(problem) and problem.radius2 > 10.0 * strength and problem.d <= FEW_FEATURES <= problem.n:
-            return GramNewton()
-        return AdaptiveProxSDCA()
+        race = Race(AdaptiveProxSDCA(), AcceleratedProxSDCA() if strength > 0.0 else ProxSDCA())
+        few = problem.d <= FEW_FEATURES and not GramNewton().requirement(problem)
+        return Relay(race, GramNewton()) if few else race

@@ -8,6 +8,7 @@ wants. The dual point is that of the model, alpha = -(phi' + phi'' x'(v - w)): i
 is that of the model in phi* alone and not magnified by 1/lambda, as it is for -phi'(X w).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,8 @@ from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
 RELIEF = 1e-13
-SWEEPS, ROUNDS, SHORTEST = 10, 200, 1e-3
+SWEEPS, MOST_ROUNDS, SHORTEST = 10, 200, 1e-3
+STEPS, ROUNDS, BLAS = 4.0, 3.0, 16.0
 SUFFICIENT = 1e-4
 
 
@@ -43,17 +45,31 @@ class GramNewton:
         fits = problem.outputs == 0 and problem.loss.smoothness > 0.0 and not formulas.penalty_is_coupled(problem.penalty)
         return "" if fits else "a smooth scalar loss and a penalty on each coefficient"
 
+    def price(self, problem: Problem) -> float:
+        """About how many passes a solution from a rough start takes: STEPS steps, with Gram matrices and linear systems in units of a pass."""
+        d, entries = problem.d, float(getattr(problem.X, "nnz", problem.n * problem.d))
+        if hasattr(problem.X, "indptr"):
+            lengths = np.diff(problem.X.indptr).astype(np.float64)
+            products = 0.5 * float(lengths @ lengths)
+        else:
+            products = problem.n * d * d / BLAS
+        return STEPS * (4.0 + (products + ROUNDS * d**3 / BLAS) / max(entries, 1.0))
+
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from the primal point of the run's start until the run ends."""
+        run.exhaust(self.steps(problem, run, alpha))
+
+    def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
+        """Newton steps from the primal point of the run's start, one at a time."""
         newton = _Newton(problem, run, alpha)
         while run.going and newton.step():
-            pass
+            yield
         if run.going:
             from dualgap.solvers.adaptive import AdaptiveProxSDCA
 
             run.note("Newton's method found no further descent: AdaptiveProxSDCA went on.")
             run.start = run.best.w.copy()
-            AdaptiveProxSDCA().minimize(problem, run, run.dual_start())
+            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
 
 
 class _Newton:
@@ -145,7 +161,7 @@ def model_minimizer(problem: Problem, gram: Array, slope: Array, w: Array) -> Ar
     descend(gram, at, penalty, v, free, SWEEPS)
     best = value(v)
     first = left = fixed_point(gram, at, penalty, v, free, residual, response)
-    for _ in range(ROUNDS):
+    for _ in range(MOST_ROUNDS):
         if left <= 1e-13 * first:
             break
         before, step, t = best, semismooth_step(gram[:size, :size], residual, response), 1.0

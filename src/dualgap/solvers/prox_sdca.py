@@ -8,6 +8,7 @@ stop when P(w) - D(alpha) <= eps, for the last iterate, an average or a random o
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,14 +92,20 @@ class ProxSDCA:
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run the procedure from alpha until the run ends."""
+        run.exhaust(self.steps(problem, run, alpha))
+
+    def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
+        """The procedure from alpha, a pass at a time, or a window of passes."""
         ascent = self.begin(problem, run, alpha)
-        if self.output == "last":
-            while run.going:
+        window = self._window(ascent) if self.output != "last" else 0
+        while run.going:
+            if window:
+                self._certify_window(ascent, run, window)
+            else:
                 ascent.sweep()
                 ascent.follow()
                 run.offer(ascent)
-        else:
-            self._minimize_in_windows(ascent, run)
+            yield
 
     def begin(self, problem: Problem, run: Run, alpha: Array) -> Ascent:
         """The state at alpha, on a problem with a smooth loss and a strongly convex penalty where that is needed."""
@@ -111,18 +118,19 @@ class ProxSDCA:
         ascent.use(update_rule(self.option, problem.loss, ascent.largest_step))
         return ascent
 
-    def _minimize_in_windows(self, ascent: Ascent, run: Run) -> None:
-        """Certify one candidate of each window of steps; the first windows hold the theorem's T_0 and count all the same."""
+    def _window(self, ascent: Ascent) -> int:
+        """The passes of a window; the first windows hold the theorem's T_0 and count all the same."""
         n = ascent.problem.n
-        steps = self.window or n + self._steps_to_forget(ascent)
-        passes = math.ceil(steps / n)
-        while run.going:
-            if self.output == "average":
-                w, alpha = self._average(ascent, run, passes)
-                run.certify(w, alpha)
-            else:
-                trials = theory.trials(self.delta) if self.output == "best_of_random" else 1
-                self._certify_random(ascent, run, passes, trials)
+        return math.ceil((self.window or n + self._steps_to_forget(ascent)) / n)
+
+    def _certify_window(self, ascent: Ascent, run: Run, passes: int) -> None:
+        """Certify a candidate of the next window of passes."""
+        if self.output == "average":
+            w, alpha = self._average(ascent, run, passes)
+            run.certify(w, alpha)
+        else:
+            trials = theory.trials(self.delta) if self.output == "best_of_random" else 1
+            self._certify_random(ascent, run, passes, trials)
 
     def _steps_to_forget(self, ascent: Ascent) -> int:
         modulus = ascent.problem.penalty.convexity + ascent.ridge

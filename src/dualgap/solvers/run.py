@@ -121,6 +121,11 @@ class Run:
         """Minus the mean of the least values of the losses, phi*(0); `alpha` is any array of dual variables."""
         return self.problem.mean_conjugate(alpha, 0.0)[0]
 
+    def exhaust(self, steps: Iterator[None]) -> None:
+        """Take the steps of a solver until the run ends."""
+        for _ in steps:
+            pass
+
     def note(self, text: str) -> None:
         """Remark on the next record of the history, and in the solution."""
         self.pending_note = text

@@ -1,0 +1,98 @@
+"""A race between two solvers, so that a fast one without a theorem can be trusted like a slower one that has it.
+
+    repeat: the leader takes a turn of B passes, and its rate is log2(gap before / gap after) per pass
+            if that is less than 1/5, and less than twice the other's rate as far as that is known:
+                the other takes a turn of B passes too, whoever had the better rate leads, and B doubles
+
+Both keep their state between turns, and the certificate of the run is that of the best points of both. So whatever the leader does, either the
+gap halves every five passes, which can go on for 5 log2(gap/tol) passes whatever the conditioning, or the other gets as many passes as the
+leader, or it is known to be less than half as fast: its theorem promises a linear rate, so what a turn showed is what the next would. The
+whole takes at most twice the passes of the better one, and those of the first turn.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dualgap.problem import Problem
+from dualgap.solvers.run import Run
+
+Array = npt.NDArray[np.float64]
+WELL = 0.2
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two solvers in turns.
+
+    Parameters
+    ----------
+    fast, safe : solver objects
+        The one that leads at first, and the one that is tried when it does not go well.
+    first : float
+        Passes of the first turn.
+
+    Examples
+    --------
+    >>> import dualgap as dg
+    >>> dg.Race(dg.AdaptiveProxSDCA(), dg.AcceleratedProxSDCA()).first
+    32.0
+    """
+
+    fast: Any
+    safe: Any
+    first: float = 32.0
+
+    def __post_init__(self) -> None:
+        for name in ("fast", "safe"):
+            if not hasattr(getattr(self, name), "steps"):
+                raise TypeError(f"{name} must be a solver object that works in steps, got {getattr(self, name)!r}")
+        if not self.first > 0.0:
+            raise ValueError(f"first must be a positive number of passes, got {self.first!r}")
+
+    def requirement(self, problem: Problem) -> str:
+        """What a problem must have that this one has not."""
+        return str(self.fast.requirement(problem) or self.safe.requirement(problem))
+
+    def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
+        """Run from alpha until the run ends."""
+        run.exhaust(self.steps(problem, run, alpha))
+
+    def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
+        """The race from alpha, a step of one of the two at a time."""
+        leader, other = _Runner(self.fast, problem, run, alpha), _Runner(self.safe, problem, run, None)
+        passes = self.first
+        while run.going:
+            yield from leader.turn(passes)
+            if leader.rate < WELL and not leader.rate > 2.0 * other.rate and run.going:
+                yield from other.turn(passes)
+                if other.rate > leader.rate:
+                    leader, other = other, leader
+                    run.note(f"{type(leader.solver).__name__} took the lead.")
+                passes *= 2.0
+
+
+class _Runner:
+    """One of the two, with the rate of its last turn: not a number before the first."""
+
+    def __init__(self, solver: Any, problem: Problem, run: Run, alpha: Array | None) -> None:
+        self.solver, self.problem, self.run, self.alpha = solver, problem, run, alpha
+        self.moves: Iterator[None] | None = None
+        self.rate = math.nan
+
+    def turn(self, passes: float) -> Iterator[None]:
+        """Work for some passes, and on to the next certificate."""
+        run, begun, gap = self.run, self.run.passes, self.run.gap
+        if self.moves is None:
+            run.start = run.best.w.copy()
+            self.moves = self.solver.steps(self.problem, run, run.dual_start() if self.alpha is None else self.alpha)
+        records = len(run.history)
+        while run.going and (run.passes < begun + passes or len(run.history) == records):
+            if next(self.moves, self) is self:
+                break
+            yield
+        self.rate = math.log2(max(gap, 1e-300) / max(run.gap, 1e-300)) / max(run.history[-1].passes - begun, 1.0)
