@@ -90,7 +90,7 @@ def measure(cell: suite.Cell, limit: float) -> dict[str, Any]:
         if peer.solves(cell):
             try:
                 row["peers"][peer.name] = theirs(peer, cell, goals, longest)
-            except Exception as error:  # noqa: BLE001  (a library that fails on a cell is a result)
+            except Exception as error:  # a library that fails on a cell is a result
                 row["peers"][peer.name] = [math.inf, math.inf]
                 print(f"  {peer.name} failed: {type(error).__name__}: {error}", file=sys.stderr)
     return row
@@ -116,7 +116,10 @@ def main() -> None:
             file.write(json.dumps(row) + "\n")
         times = {name: t[-1] for name, t in row["peers"].items()}
         first = min(times, key=times.__getitem__, default="-")
-        print(f"{cell.name:50s} ours {row['ours'][0]:8.3f} {row['ours'][1]:8.3f} s   best peer {times.get(first, math.inf):8.3f} s {first}", flush=True)
+        print(
+            f"{cell.name:50s} ours {row['ours'][0]:8.3f} {row['ours'][1]:8.3f} s   best peer {times.get(first, math.inf):8.3f} s {first}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

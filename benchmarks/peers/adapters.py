@@ -109,15 +109,11 @@ def _cyanure(cell: Cell, iterations: int) -> Any:
     losses = {LOGISTIC: "logistic", ELASTIC: "logistic", HINGE: "hinge", SQUARED_HINGE: "sqhinge", SOFTMAX: "multiclass-logistic"}
     penalty = {"penalty": "l2", "lambda_1": cell.l2}
     if cell.l1:
-        penalty = {"penalty": "l1", "lambda_1": cell.l1} if not cell.l2 else {"penalty": "elastic-net", "lambda_1": cell.l1, "lambda_2": cell.l2}
-    if cell.objective == SQUARED_HINGE:
-        # its squared hinge has no factor of 1/2
-        penalty["lambda_1"] *= 2.0
+        penalty = (
+            {"penalty": "l1", "lambda_1": cell.l1} if not cell.l2 else {"penalty": "elasticnet", "lambda_1": cell.l1, "lambda_2": cell.l2}
+        )
     common = {**penalty, "fit_intercept": False, "tol": TINY, "max_iter": iterations, "verbose": False, "n_threads": 1, "safe": False}
-    if cell.objective in losses:
-        model = Classifier(loss=losses[cell.objective], **common)
-    else:
-        model = Regression(**common)
+    model = Classifier(loss=losses[cell.objective], **common) if cell.objective in losses else Regression(**common)
     coef = np.asarray(model.fit(cell.X, cell.y).coef_)
     return coef.reshape(-1, cell.X.shape[1]).T if cell.objective == SOFTMAX else coef.ravel()
 
@@ -168,8 +164,15 @@ def _adelie(cell: Cell, iterations: int) -> Any:
     glm = adelie.glm.binomial((cell.y > 0).astype(float)) if cell.objective in (LOGISTIC, ELASTIC) else adelie.glm.gaussian(cell.y)
     # its interface has a tolerance and no limit of iterations that returns coefficients
     state = adelie.grpnet(
-        X=matrix, glm=glm, alpha=cell.l1 / total, lmda_path=[total], intercept=False, tol=10.0 ** -(2.0 + np.log2(iterations)),
-        progress_bar=False, early_exit=False, max_iters=10**7,
+        X=matrix,
+        glm=glm,
+        alpha=cell.l1 / total,
+        lmda_path=[total],
+        intercept=False,
+        tol=10.0 ** -(2.0 + np.log2(iterations)),
+        progress_bar=False,
+        early_exit=False,
+        max_iters=10**7,
     )
     return np.asarray(state.betas.todense()).ravel()
 

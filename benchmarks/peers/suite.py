@@ -1,7 +1,7 @@
 """The cells of the table: an objective, a data set and a strength of regularization.
 
-Objectives have no intercept, since the libraries disagree about penalizing it. P is evaluated here from the definitions, so that nobody's own
-idea of it decides.
+Objectives have no intercept, since the libraries disagree about penalizing it. P is evaluated here from the definitions, so that nobody's
+own idea of it decides.
 """
 
 from collections.abc import Iterator

@@ -25,7 +25,7 @@ from dualgap.formulas import traits
 TINY = 1e-300
 
 
-@traits(labels="real", smoothness=1.0)
+@traits(labels="real", smoothness=1.0, quadratic=True)
 class Squared(NamedTuple):
     """Squared loss, 1/2 (z - y)^2.
 

@@ -4,8 +4,8 @@
     w = w + t (v - w), t by backtracking on P
 
 A step reads the data once for H and once for the scores, whatever the conditioning, so this is what badly scaled data with few columns
-wants. The dual point is that of the model, alpha = -(phi' + phi'' x'(v - w)): its X'(s alpha)/S is a subgradient of R at v, so that its error
-is that of the model in phi* alone and not magnified by 1/lambda, as it is for -phi'(X w).
+wants. The dual point is that of the model, alpha = -(phi' + phi'' x'(v - w)): its X'(s alpha)/S is a subgradient of R at v, so that its
+error is that of the model in phi* alone and not magnified by 1/lambda, as it is for -phi'(X w).
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,9 @@ from dualgap.solvers.run import Run
 Array = npt.NDArray[np.float64]
 RELIEF = 1e-13
 SWEEPS, MOST_ROUNDS, SHORTEST = 10, 200, 1e-3
-STEPS, ROUNDS, BLAS = 4.0, 3.0, 16.0
+# In units of a nonzero in a pass: the products of a sparse Gram matrix, and how many of a dense one or of a linear system take as long.
+PRODUCT, BLAS = 0.08, 20.0
+STEPS, ROUNDS = 4.0, 3.0
 SUFFICIENT = 1e-4
 
 
@@ -46,14 +48,17 @@ class GramNewton:
         return "" if fits else "a smooth scalar loss and a penalty on each coefficient"
 
     def price(self, problem: Problem) -> float:
-        """About how many passes a solution from a rough start takes: STEPS steps, with Gram matrices and linear systems in units of a pass."""
-        d, entries = problem.d, float(getattr(problem.X, "nnz", problem.n * problem.d))
-        if hasattr(problem.X, "indptr"):
-            lengths = np.diff(problem.X.indptr).astype(np.float64)
-            products = 0.5 * float(lengths @ lengths)
+        """About how many passes of dual ascent a solution from a rough start costs: some steps with a Gram matrix and linear systems each.
+
+        A quadratic loss is its own model, so one step solves it.
+        """
+        d, steps = problem.d, 1.0 if getattr(problem.loss, "quadratic", False) else STEPS
+        if isinstance(problem.X, np.ndarray):
+            entries, products = problem.n * d, problem.n * d * d / BLAS
         else:
-            products = problem.n * d * d / BLAS
-        return STEPS * (4.0 + (products + ROUNDS * d**3 / BLAS) / max(entries, 1.0))
+            lengths = np.diff(problem.X.indptr).astype(np.float64)
+            entries, products = max(problem.X.nnz, 1), PRODUCT * float(lengths @ lengths)
+        return steps * (1.0 + (products + ROUNDS * d**3 / BLAS) / entries)
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from the primal point of the run's start until the run ends."""

@@ -4,10 +4,10 @@
             if that is less than 1/5, and less than twice the other's rate as far as that is known:
                 the other takes a turn of B passes too, whoever had the better rate leads, and B doubles
 
-Both keep their state between turns, and the certificate of the run is that of the best points of both. So whatever the leader does, either the
-gap halves every five passes, which can go on for 5 log2(gap/tol) passes whatever the conditioning, or the other gets as many passes as the
-leader, or it is known to be less than half as fast: its theorem promises a linear rate, so what a turn showed is what the next would. The
-whole takes at most twice the passes of the better one, and those of the first turn.
+Both keep their state between turns, and the certificate of the run is that of the best points of both. So whatever the leader does, either
+the gap halves every five passes, which can go on for 5 log2(gap/tol) passes whatever the conditioning, or the other gets as many passes as
+the leader, or it is known to be less than half as fast: its theorem promises a linear rate, so what a turn showed is what the next would.
+The whole takes at most twice the passes of the better one, and those of the first turn.
 """
 
 import math

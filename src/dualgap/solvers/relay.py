@@ -1,8 +1,9 @@
 """One solver until another is expected to be there sooner.
 
-A first-order method comes near the solution in a few passes and slows down where the problem is ill-conditioned; Newton's method takes about
-the same number of costly steps whatever the conditioning, but its first ones, far from the solution, prove little. At each certificate the
-rate of the last two says how many passes are left; where the second solver's price is lower, it takes over from the best point.
+A first-order method comes near the solution in a few passes and slows down where the problem is ill-conditioned; Newton's method takes
+about the same number of costly steps whatever the conditioning, but its first ones, far from the solution, prove little. At each
+certificate the rate of the last two says how many passes are left; where the second solver's price is lower, it takes over from the best
+point.
 """
 
 import math
