@@ -2,9 +2,9 @@
 
 1. A penalty that is strongly convex in another norm than the Euclidean: Prox-SDCA, since acceleration is not proved for it.
 2. R^2/(lambda gamma n) < 1/2: Prox-SDCA, which needs few passes there.
-3. Everything else: the adaptive acceleration, raced against the one that has the theorem. A loss that is not smooth is taken as it is,
-   with its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so ill-conditioned that this
-   was ahead on every one tried.
+3. Everything else: the adaptive acceleration, raced against the paper's, or against Prox-SDCA where there are few rows. A loss that is not
+   smooth is taken as it is, with its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so
+   ill-conditioned that this was ahead on every one tried.
 4. With a smooth scalar loss and at most 1024 features, proximal Newton on the Gram matrix takes over where it is expected to end sooner;
    where it costs only a few passes (one step solves least squares), it comes first.
 """
@@ -54,7 +54,8 @@ class Auto:
         strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
         if problem.radius2 < 0.5 * strength:
             return ProxSDCA()
-        race = Race(AdaptiveProxSDCA(), AcceleratedProxSDCA() if strength > 0.0 else ProxSDCA())
+        plain = strength == 0.0 or problem.n <= 2 * problem.d
+        race = Race(AdaptiveProxSDCA(), ProxSDCA() if plain else AcceleratedProxSDCA())
         if problem.d > FEW_FEATURES or GramNewton().requirement(problem):
             return race
         return GramNewton() if GramNewton().price(problem) <= FEW_PASSES else Relay(race, GramNewton())

@@ -1,4 +1,4 @@
-"""Measure cells: `python -m benchmarks.peers --output cells.jsonl`; then `python -m benchmarks.peers.table cells.jsonl`.
+"""Measure cells: `python -m benchmarks.peers --output cells.jsonl`; then `python -m benchmarks.table cells.jsonl`.
 
 Ours is the time of `dualgap.solve` to a certified relative gap; a peer's the time of its fit to the same true suboptimality (P - P*)/P(0),
 found by raising its effort until the objective is reached: in doublings, then once between the last two. One thread each.
@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import dualgap as dg
-from benchmarks import data
-from benchmarks.peers import suite
-from benchmarks.peers.adapters import PEERS, Peer, quietly
+from benchmarks.benchmark_utils import data, suite
+from benchmarks.benchmark_utils.adapters import PEERS, Peer, quietly
 
 ACCURACIES = (1e-3, 1e-6)
 
@@ -82,7 +81,7 @@ def measure(cell: suite.Cell, limit: float) -> dict[str, Any]:
         taken, s = ours(cell, accuracy, 2.0 * limit)
         best = min(best, s.primal)
         row["ours"].append(taken)
-        row["solver"] = s.notes[0] if s.notes else ""
+        row["solver"] = " ".join(n.removeprefix("Chose ") for n in s.notes if "Chose" in n or "took" in n)
         row["passes"] = s.passes
     goals = [best + accuracy * null for accuracy in ACCURACIES]
     longest = min(limit, max(1.0, 30.0 * row["ours"][-1]))

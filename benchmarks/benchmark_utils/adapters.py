@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.peers.suite import Cell
+from .suite import Cell
 
 LOGISTIC, ELASTIC, HINGE, SQUARED_HINGE = "logistic", "logistic l1+l2", "hinge", "squared hinge"
 RIDGE, LASSO, NET, SOFTMAX, CRAMMER = "ridge", "lasso", "elastic net", "softmax", "crammer-singer"
@@ -182,23 +182,23 @@ def _sparse_or_small(cell: Cell) -> bool:
 
 
 PEERS = [
-    *(Peer(f"sklearn {s}", "sklearn", (LOGISTIC, SOFTMAX), _logistic(s)) for s in ("lbfgs", "newton-cg")),
-    Peer("sklearn newton-cholesky", "sklearn", (LOGISTIC, SOFTMAX), _logistic("newton-cholesky"), suits=_few_columns(2600)),
-    Peer("sklearn saga", "sklearn", (LOGISTIC, ELASTIC, SOFTMAX), _logistic("saga")),
-    Peer("sklearn liblinear", "sklearn", (LOGISTIC,), _logistic("liblinear")),
-    Peer("sklearn LinearSVC", "sklearn", (HINGE,), _linear_svc(loss="hinge")),
-    Peer("sklearn LinearSVC dual", "sklearn", (SQUARED_HINGE,), _linear_svc(loss="squared_hinge", dual=True)),
-    Peer("sklearn LinearSVC primal", "sklearn", (SQUARED_HINGE,), _linear_svc(loss="squared_hinge", dual=False)),
-    Peer("sklearn LinearSVC", "sklearn", (CRAMMER,), _linear_svc(multi_class="crammer_singer")),
-    *(Peer(f"sklearn {s}", "sklearn", (RIDGE,), _ridge(s)) for s in ("lsqr", "sparse_cg", "sag")),
-    Peer("sklearn cholesky", "sklearn", (RIDGE,), _ridge("cholesky"), direct=True, suits=lambda c: min(c.X.shape) <= 8000),
-    Peer("sklearn coordinate descent", "sklearn", (LASSO, NET), _coordinate_descent),
-    Peer("liblinear 7", "liblinear", (LOGISTIC,), _liblinear(7), suits=_sparse_or_small),
-    Peer("liblinear 0", "liblinear", (LOGISTIC,), _liblinear(0), suits=_sparse_or_small),
-    Peer("liblinear 3", "liblinear", (HINGE,), _liblinear(3), suits=_sparse_or_small),
-    Peer("liblinear 1", "liblinear", (SQUARED_HINGE,), _liblinear(1), suits=_sparse_or_small),
-    Peer("liblinear 2", "liblinear", (SQUARED_HINGE,), _liblinear(2), suits=_sparse_or_small),
-    Peer("liblinear 4", "liblinear", (CRAMMER,), _liblinear(4), suits=_sparse_or_small),
+    *(Peer(f"sklearn-{s}", "sklearn", (LOGISTIC, SOFTMAX), _logistic(s)) for s in ("lbfgs", "newton-cg")),
+    Peer("sklearn-newton-cholesky", "sklearn", (LOGISTIC, SOFTMAX), _logistic("newton-cholesky"), suits=_few_columns(2600)),
+    Peer("sklearn-saga", "sklearn", (LOGISTIC, ELASTIC, SOFTMAX), _logistic("saga")),
+    Peer("sklearn-liblinear", "sklearn", (LOGISTIC,), _logistic("liblinear")),
+    Peer("sklearn-LinearSVC", "sklearn", (HINGE,), _linear_svc(loss="hinge")),
+    Peer("sklearn-LinearSVC-dual", "sklearn", (SQUARED_HINGE,), _linear_svc(loss="squared_hinge", dual=True)),
+    Peer("sklearn-LinearSVC-primal", "sklearn", (SQUARED_HINGE,), _linear_svc(loss="squared_hinge", dual=False)),
+    Peer("sklearn-LinearSVC", "sklearn", (CRAMMER,), _linear_svc(multi_class="crammer_singer")),
+    *(Peer(f"sklearn-{s}", "sklearn", (RIDGE,), _ridge(s)) for s in ("lsqr", "sparse_cg", "sag")),
+    Peer("sklearn-cholesky", "sklearn", (RIDGE,), _ridge("cholesky"), direct=True, suits=lambda c: min(c.X.shape) <= 8000),
+    Peer("sklearn-coordinate-descent", "sklearn", (LASSO, NET), _coordinate_descent),
+    Peer("liblinear-7", "liblinear", (LOGISTIC,), _liblinear(7), suits=_sparse_or_small),
+    Peer("liblinear-0", "liblinear", (LOGISTIC,), _liblinear(0), suits=_sparse_or_small),
+    Peer("liblinear-3", "liblinear", (HINGE,), _liblinear(3), suits=_sparse_or_small),
+    Peer("liblinear-1", "liblinear", (SQUARED_HINGE,), _liblinear(1), suits=_sparse_or_small),
+    Peer("liblinear-2", "liblinear", (SQUARED_HINGE,), _liblinear(2), suits=_sparse_or_small),
+    Peer("liblinear-4", "liblinear", (CRAMMER,), _liblinear(4), suits=_sparse_or_small),
     Peer("cyanure", "cyanure", (LOGISTIC, ELASTIC, SQUARED_HINGE, RIDGE, LASSO, NET, SOFTMAX), _cyanure),
     Peer("snapml", "snapml", (LOGISTIC, HINGE, RIDGE), _snapml),
     Peer("celer", "celer", (LASSO, NET), _celer),

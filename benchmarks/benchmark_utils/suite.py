@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import dualgap as dg
-from benchmarks import data
+
+from . import data
 
 STRENGTHS = [1.0, 1e-1, 1e-2, 1e-3, 1e-4]
 FRACTIONS = [0.1, 0.01]
@@ -45,10 +46,13 @@ class Cell:
         z = self.X @ w
         return float(np.mean(LOSSES[type(self.loss)](z, self.y))) + self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float(np.sum(w * w))
 
+    def start(self) -> Any:
+        """Coefficients of zero."""
+        return np.zeros((self.X.shape[1], int(self.y.max()) + 1) if self.objective in VECTOR else self.X.shape[1])
+
     @property
     def null(self) -> float:
-        k = int(self.y.max()) + 1 if self.objective in VECTOR else 0
-        return self.primal(np.zeros((self.X.shape[1], k) if k else self.X.shape[1]))
+        return self.primal(self.start())
 
 
 def _softmax(z: Any, y: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(os.environ.get("DUALGAP_DATA", Path(__file__).parents[2] / "shared" / "data"))
+FOLDER = Path(os.environ.get("DUALGAP_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 @cache

@@ -1,0 +1,1 @@
+"""What the benchmarks share: data sets, the cells of the table, and the other libraries."""

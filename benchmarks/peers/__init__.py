@@ -1,1 +1,0 @@
-"""dualgap against other libraries: seconds to the same accuracy of the same objective."""
