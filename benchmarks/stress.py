@@ -2,7 +2,8 @@
 
 Real data (rows as they are and of unit length) and synthetic data (scaled and unscaled columns, n < d and n > d), three smooth losses and
 the hinge, R^2/(lambda gamma n) from 1e-3 to 1e6. Each solver has the same limit of passes and seconds; what counts are passes to a
-certified relative gap, evaluations included. The table says how often a solver failed, and its passes over those of the better of the paper's two.
+certified relative gap, evaluations included. The table says how often a solver failed, and its passes over those of the better of the
+paper's two.
 """
 
 import argparse
