@@ -44,7 +44,7 @@ def synthetic(name: str, seed: int = 0) -> tuple[Any, Any]:
     if name == "correlated":
         X = 0.1 * X + rng.standard_normal((n, 3)) @ rng.standard_normal((3, d))
     if name == "sparse":
-        X = sp.random_array((n, 5 * d), density=0.02, rng=rng, format="csr")
+        X = sp.random(n, 5 * d, density=0.02, random_state=rng, format="csr")
     w = rng.standard_normal(X.shape[1])
     z = X @ w
     return X, np.where(z + 0.3 * z.std() * rng.standard_normal(n) > 0.0, 1.0, -1.0)
@@ -138,8 +138,9 @@ def main() -> None:
     if options.jobs == 1:
         rows = [run(task) for task in tasks]
     else:
-        run(("tall", False, "logistic", 10.0, 50.0, 4.0))
         with get_context("spawn").Pool(options.jobs) as pool:
+            # each combination of kernels is compiled by one process, and read from its cache by the others
+            pool.map(run, [(name, False, loss, 10.0, 5.0, 60.0) for name in ("tall", "sparse") for loss in LOSSES], chunksize=1)
             rows = pool.map(run, tasks, chunksize=4)
     if options.output:
         options.output.write_text("".join(json.dumps(row) + "\n" for row in rows))
