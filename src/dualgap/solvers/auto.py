@@ -54,8 +54,11 @@ class Auto:
         strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
         if problem.radius2 < 0.5 * strength:
             return ProxSDCA()
-        plain = strength == 0.0 or problem.n <= 2 * problem.d
-        race = Race(AdaptiveProxSDCA(), ProxSDCA() if plain else AcceleratedProxSDCA())
-        if problem.d > FEW_FEATURES or GramNewton().requirement(problem):
+        few_rows = problem.n <= 2 * problem.d
+        if few_rows:
+            race = Race(AdaptiveProxSDCA(), ProxSDCA(), first=8.0)
+        else:
+            race = Race(AdaptiveProxSDCA(), AcceleratedProxSDCA() if strength > 0.0 else ProxSDCA())
+        if few_rows or problem.d > FEW_FEATURES or GramNewton().requirement(problem):
             return race
         return GramNewton() if GramNewton().price(problem) <= FEW_PASSES else Relay(race, GramNewton())

@@ -26,7 +26,7 @@ RELIEF = 1e-13
 SWEEPS, MOST_ROUNDS, SHORTEST = 10, 200, 1e-3
 # In units of a nonzero in a pass: the products of a sparse Gram matrix, and how many of a dense one or of a linear system take as long.
 PRODUCT, BLAS = 0.08, 20.0
-STEPS, ROUNDS = 4.0, 3.0
+STEPS, MOST_STEPS, ROUNDS = 4.0, 40, 3.0
 SUFFICIENT = 1e-4
 
 
@@ -34,7 +34,7 @@ SUFFICIENT = 1e-4
 class GramNewton:
     """Proximal Newton's method with the Gram matrix: scalar smooth losses, penalties that treat each coefficient on its own, few features.
 
-    Should it find no step that lowers the objective before the gap is small enough, `AdaptiveProxSDCA` goes on from where it is.
+    Should it find no step that lowers the objective, or take more than 40, `AdaptiveProxSDCA` goes on from where it is.
 
     Examples
     --------
@@ -67,12 +67,14 @@ class GramNewton:
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """Newton steps from the primal point of the run's start, one at a time."""
         newton = _Newton(problem, run, alpha)
-        while run.going and newton.step():
+        for _ in range(MOST_STEPS):
+            if not (run.going and newton.step()):
+                break
             yield
         if run.going:
             from dualgap.solvers.adaptive import AdaptiveProxSDCA
 
-            run.note("Newton's method found no further descent: AdaptiveProxSDCA went on.")
+            run.note("AdaptiveProxSDCA took over.")
             run.start = run.best.w.copy()
             yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
 
