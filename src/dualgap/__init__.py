@@ -29,7 +29,7 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
-    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay
+    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay, RowSpace
 
 __version__ = "0.1.0"
 
@@ -43,6 +43,7 @@ _LATER = {
     "ProxSDCA": "dualgap.solvers",
     "Race": "dualgap.solvers",
     "Relay": "dualgap.solvers",
+    "RowSpace": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
 }
@@ -85,6 +86,7 @@ __all__ = [
     "Race",
     "Record",
     "Relay",
+    "RowSpace",
     "SmoothHinge",
     "SmoothMaxHinge",
     "Smoothed",

@@ -11,6 +11,7 @@ from dualgap.solvers.newton import GramNewton
 from dualgap.solvers.prox_sdca import ProxSDCA
 from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
+from dualgap.solvers.row_space import RowSpace
 
 SOLVERS: dict[str, Any] = {
     "auto": Auto,
@@ -39,4 +40,16 @@ def check_solver(solver: Any, problem: Problem) -> Any:
     return solver
 
 
-__all__ = ["FISTA", "SOLVERS", "AcceleratedProxSDCA", "AdaptiveProxSDCA", "Auto", "GramNewton", "ProxSDCA", "Race", "Relay", "check_solver"]
+__all__ = [
+    "FISTA",
+    "SOLVERS",
+    "AcceleratedProxSDCA",
+    "AdaptiveProxSDCA",
+    "Auto",
+    "GramNewton",
+    "ProxSDCA",
+    "Race",
+    "Relay",
+    "RowSpace",
+    "check_solver",
+]

@@ -5,8 +5,8 @@
 3. Everything else: the adaptive acceleration, raced against the paper's, or against Prox-SDCA where there are few rows. A loss that is not
    smooth is taken as it is, with its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so
    ill-conditioned that this was ahead on every one tried.
-4. With a smooth scalar loss and at most 1024 features, proximal Newton on the Gram matrix takes over where it is expected to end sooner;
-   where it costs only a few passes (one step solves least squares), it comes first.
+4. With a smooth scalar loss and at most 1024 features, or rows, proximal Newton on the Gram matrix of these takes over where it is expected
+   to end sooner; least squares are solved by one step of it, which comes first.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,11 @@ from dualgap.solvers.newton import GramNewton
 from dualgap.solvers.prox_sdca import ProxSDCA
 from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
+from dualgap.solvers.row_space import RowSpace
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
-FEW_FEATURES, FEW_PASSES = 1024, 15.0
+FEW, FEW_PASSES = 1024, 40.0
 
 
 @dataclass(frozen=True)
@@ -47,18 +48,19 @@ class Auto:
         run.note(f"Chose {type(solver).__name__}.")
         solver.minimize(problem, run, alpha)
 
-    def choose(self, problem: Problem) -> ProxSDCA | GramNewton | Race | Relay:
+    def choose(self, problem: Problem) -> ProxSDCA | GramNewton | RowSpace | Race | Relay:
         """The solver for a problem."""
         if getattr(problem.penalty, "norm", 2.0) != 2.0:
             return ProxSDCA()
         strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
         if problem.radius2 < 0.5 * strength:
             return ProxSDCA()
-        few_rows = problem.n <= 2 * problem.d
-        if few_rows:
+        if problem.n <= 2 * problem.d:
             race = Race(AdaptiveProxSDCA(), ProxSDCA(), first=8.0)
         else:
             race = Race(AdaptiveProxSDCA(), AcceleratedProxSDCA() if strength > 0.0 else ProxSDCA())
-        if few_rows or problem.d > FEW_FEATURES or GramNewton().requirement(problem):
+        newton = GramNewton() if problem.n >= problem.d else RowSpace(GramNewton())
+        if min(problem.n, problem.d) > FEW or newton.requirement(problem):
             return race
-        return GramNewton() if GramNewton().price(problem) <= FEW_PASSES else Relay(race, GramNewton())
+        at_once = getattr(problem.loss, "quadratic", False) and newton.price(problem) <= FEW_PASSES
+        return newton if at_once else Relay(race, newton)
