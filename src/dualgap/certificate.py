@@ -53,7 +53,7 @@ def primal_point(problem: Problem, w: Array) -> PrimalPoint:
     """Evaluate P at w."""
     loss = problem.mean_loss(w)
     penalty = problem.penalty_value(w)
-    doubt = EPS * (abs(loss.value) + abs(penalty) + float(np.linalg.norm(w)) * loss.doubt)
+    doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty) + float(np.linalg.norm(w)) * loss.doubt)
     return PrimalPoint(w, loss.value + penalty, doubt)
 
 
@@ -71,7 +71,7 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint) -> DualPoint:
     def at(scale: float) -> DualPoint:
         conjugate, size, sensitivity = problem.mean_conjugate(alpha, scale)
         penalty = _penalty_conjugate(problem, a, scale, budget)
-        doubt = EPS * (size + abs(penalty) + (min(radius, _reach(problem, penalty)) * sensitivity if scale > 0.0 else 0.0))
+        doubt = EPS * (size + problem.penalty_size(penalty) + (min(radius, _reach(problem, penalty)) * sensitivity if scale > 0.0 else 0.0))
         return DualPoint(alpha, scale, -conjugate - penalty, doubt + unbalanced)
 
     points = [at(1.0)]

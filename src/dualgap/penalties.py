@@ -227,6 +227,10 @@ class Box(NamedTuple):
     def primal(self, u: float, kappa: float, j: int) -> float:
         return float(max(self.lower[j], min(self.upper[j], formulas.primal(self.penalty, u, kappa, j))))
 
+    def center(self, d: int) -> Array:  # noqa: ARG002
+        """The coefficients within the bounds that are nearest to 0, which stand for it in the null model."""
+        return np.clip(0.0, self.lower, self.upper)
+
     def radius(self, budget: float) -> float:
         corner = float(np.linalg.norm(np.maximum(np.abs(self.lower), np.abs(self.upper))))
         return min(corner, _radius(self.penalty, budget))
@@ -461,6 +465,10 @@ class Entropy(NamedTuple):
     def center(self, d: int) -> float:
         """The coefficient at which the penalty is least, which stands for 0 in the null model."""
         return 1.0 / d
+
+    def cancelled(self, d: int) -> float:
+        """The size of the terms beside the value and the conjugate themselves that cancel in them."""
+        return 2.0 * self.l2 * (1.0 + math.log(d))
 
     def total_value(self, w: Array) -> float:
         if np.any(w < 0.0) or abs(float(np.sum(w)) - 1.0) > 1e-9:

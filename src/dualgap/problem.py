@@ -182,6 +182,10 @@ class Problem:
             return float(self.penalty.total_conjugate(scale * a))
         return float(gap.penalty_conjugate_sum(self.penalty, a.reshape(self.d, -1), scale))
 
+    def penalty_size(self, value: float) -> float:
+        """The size of the terms that a value of the penalty or of its conjugate is made of."""
+        return abs(value) + float(getattr(self.penalty, "cancelled", lambda d: 0.0)(self.d))
+
     def weights(self, prox: Prox, u: Array) -> Array:
         """The w that belongs to u."""
         w = np.empty(self.shape)

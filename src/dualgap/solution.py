@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 class Status(StrEnum):
     """How a solve ended, as a sentence."""
 
-    CERTIFIED = "The certified gap is within the tolerance."
+    CERTIFIED = "The objective is proved to be within the tolerance of its minimum."
     MAX_PASSES = "Stopped at max_passes before the certified gap came within the tolerance."
     TIME_LIMIT = "Stopped at time_limit before the certified gap came within the tolerance."
     INTERRUPTED = "Interrupted before the certified gap came within the tolerance."

@@ -88,7 +88,7 @@ class Ascent:
         weight = modulus / problem.mean_norm2
         return min(weight, 1.0 / (gamma * problem.n)) if gamma > 0.0 else weight
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """Give a penalty that couples coefficients its state, anew for each pass so that rounding does not pile up."""
         if getattr(self.prox.penalty, "coupled", False):
             self.prox = self.prox._replace(penalty=self.prox.penalty.prepared(self.u[: self.problem.d], self.prox.kappa))
@@ -109,7 +109,7 @@ class Ascent:
     def sweep(self, order: npt.NDArray[Any] | None = None) -> None:
         """One pass over the data, or over the rows given, in slices short enough that a limit is noticed."""
         order = self.shuffle() if order is None else order
-        self._refresh()
+        self.refresh()
         for start in range(0, len(order), self.step):
             part = order[start : start + self.step]
             if self.problem.outputs:
@@ -123,7 +123,7 @@ class Ascent:
 
     def scored_sweep(self, order: npt.NDArray[Any], scores: Array, part: float = 1.0) -> float:
         """A pass over some rows that notes their scores and returns the losses it met; `part` is what it costs of a pass."""
-        self._refresh()
+        self.refresh()
         loss = 0.0
         for start in range(0, len(order), self.step):
             rows = order[start : start + self.step]
@@ -190,5 +190,5 @@ class Ascent:
 
     def weights(self) -> Array:
         """The primal point of the state."""
-        self._refresh()
+        self.refresh()
         return self.problem.weights(self.prox, self.u)

@@ -21,7 +21,7 @@ from dualgap.kernels.rules import OptionI, OptionII, OptionIII, OptionIV, Option
 from dualgap.problem import Problem
 from dualgap.solvers.ascent import Ascent
 from dualgap.solvers.run import Run
-from dualgap.solvers.surrogate import ridge, smoothed
+from dualgap.solvers.surrogate import covered, ridge
 
 Array = npt.NDArray[np.float64]
 RULES: dict[str, Any] = {
@@ -111,9 +111,8 @@ class ProxSDCA:
         """The state at alpha, on a problem with a smooth loss and a strongly convex penalty where that is needed."""
         exact = self.option in (None, "I") and hasattr(problem.loss, "dual_step")
         needed = self.smoothing if self.smoothing is not None else not (exact and self.output == "last")
-        if needed:
-            problem = smoothed(problem, run)
-        ascent = Ascent(problem, alpha, run, sampling=self.sampling, ridge=ridge(problem, run, alpha))
+        problem, added, _ = covered(problem, run, alpha) if needed else (problem, ridge(problem, run, alpha), 0.0)
+        ascent = Ascent(problem, alpha, run, sampling=self.sampling, ridge=added)
         ascent.settle(np.zeros(problem.shape), 0.0)
         ascent.use(update_rule(self.option, problem.loss, ascent.largest_step))
         return ascent
@@ -144,6 +143,7 @@ class ProxSDCA:
         steps = 0
         for _ in range(passes):
             order = ascent.shuffle()
+            ascent.refresh()
             averaging_epoch(ascent.data, ascent.prox, ascent.alpha, ascent.u, order, ascent.scratch, steps, sums, dense)
             steps += n
             finish(ascent.prox, ascent.alpha, ascent.u, steps, sums)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from dualgap.certificate import primal_point
 from dualgap.problem import Problem
 from dualgap.rows import as_rows
+from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.newton import BLAS, ROUNDS, STEPS
 from dualgap.solvers.run import Run
 
@@ -59,9 +60,13 @@ class RowSpace:
         run.exhaust(self.steps(problem, run, alpha))
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
-        """The steps of the solver on the problem of n features."""
+        """The steps of the solver on the problem of n features, and of another on the original if rounding ends them too early."""
         reduced, back = rotated(problem)
         yield from self.solver.steps(reduced, _Lifted(run, problem, reduced, back), alpha)
+        if run.going:
+            run.note("AdaptiveProxSDCA took over.")
+            run.start = run.best.w.copy()
+            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
 
 
 def rotated(problem: Problem) -> tuple[Problem, Array]:
@@ -91,6 +96,7 @@ class _Lifted(Run):
             reduced, null, tol=0.25 * run.target / null.value, max_passes=np.inf, time_limit=None, callback=None, random_state=run.rng
         )
         self.outer, self.original, self.back = run, problem, back
+        self.best_primal, self.best_dual = null, run.best_dual and replace(run.best_dual, alpha=run.dual_start())
         self.cost = reduced.X.size / max(getattr(problem.X, "nnz", problem.n * problem.d), 1)
 
     @property
@@ -102,6 +108,11 @@ class _Lifted(Run):
         """Account for work on the small problem as work on the original."""
         super().spent(passes)
         self.outer.spent(passes * self.cost)
+
+    def accept(self) -> None:
+        """End both runs because the solver has a proof of its own that it is done."""
+        super().accept()
+        self.outer.accept()
 
     def certify(self, w: Array, alpha: Array, *, ends: bool = True) -> float:
         """Certify a pair here and, with the coefficients that belong to it, in the original problem."""
