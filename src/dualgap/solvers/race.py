@@ -85,7 +85,7 @@ class _Runner:
         self.rate = math.nan
 
     def turn(self, passes: float) -> Iterator[None]:
-        """Work for some passes, and on to a certificate if the last is not of their last quarter: it says too little of what they gained."""
+        """Work for some passes, and on to a certificate if the last one is not of their last quarter: an older one misses too much."""
         run, begun, gap = self.run, self.run.passes, self.run.gap
         if self.moves is None:
             run.start = run.best.w.copy()
