@@ -61,6 +61,31 @@ def test_nothing_is_raced_where_all_goes_well():
     np.testing.assert_array_equal(dg.solve(X, y, solver=race, **common).w, dg.solve(X, y, solver="adaptive", **common).w)
 
 
+@dataclass(frozen=True)
+class Late:
+    """Prox-SDCA with a certificate before its first pass and the next one only after a dozen."""
+
+    def requirement(self, problem):
+        return ""
+
+    def steps(self, problem, run, alpha):
+        ascent = dg.ProxSDCA().begin(problem, run, alpha)
+        while run.going:
+            run.certify(ascent.weights(), ascent.alpha)
+            for _ in range(12):
+                ascent.sweep()
+                yield
+
+
+def test_a_turn_is_judged_by_a_certificate_at_its_end():
+    X, y = data()
+    common = {"loss": dg.Logistic(), "penalty": dg.L2(1e-3), "tol": 1e-6}
+    alone = dg.solve(X, y, solver=dg.Race(Late(), Idle(), first=1e6), **common)
+    s = dg.solve(X, y, solver=dg.Race(Late(), Idle(), first=8.0), **common)
+    assert s.status is dg.Status.CERTIFIED
+    assert s.passes == alone.passes
+
+
 def test_limits_are_kept():
     X, y = data()
     s = dg.solve(X, y, loss=dg.Hinge(), penalty=dg.L2(1e-6), solver=dg.Race(Idle(), dg.AdaptiveProxSDCA()), tol=1e-12, max_passes=50)

@@ -22,7 +22,7 @@ from dualgap.problem import Problem
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
-WELL = 0.2
+WELL, LATE = 0.2, 0.75
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,12 @@ class _Runner:
         self.rate = math.nan
 
     def turn(self, passes: float) -> Iterator[None]:
-        """Work for some passes, and on to the next certificate."""
+        """Work for some passes, and on to a certificate if the last one is not of their last quarter: an older one misses too much."""
         run, begun, gap = self.run, self.run.passes, self.run.gap
         if self.moves is None:
             run.start = run.best.w.copy()
             self.moves = self.solver.steps(self.problem, run, run.dual_start() if self.alpha is None else self.alpha)
-        records = len(run.history)
-        while run.going and (run.passes < begun + passes or len(run.history) == records):
+        while run.going and (run.passes < begun + passes or run.history[-1].passes < begun + LATE * passes):
             if next(self.moves, self) is self:
                 break
             yield
