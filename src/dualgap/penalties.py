@@ -227,9 +227,9 @@ class Box(NamedTuple):
     def primal(self, u: float, kappa: float, j: int) -> float:
         return float(max(self.lower[j], min(self.upper[j], formulas.primal(self.penalty, u, kappa, j))))
 
-    def center(self, d: int) -> Array:  # noqa: ARG002
+    def center(self, d: int) -> Array:
         """The coefficients within the bounds that are nearest to 0, which stand for it in the null model."""
-        return np.clip(0.0, self.lower, self.upper)
+        return np.asarray(np.clip(0.0, self.lower, self.upper), dtype=np.float64)
 
     def radius(self, budget: float) -> float:
         corner = float(np.linalg.norm(np.maximum(np.abs(self.lower), np.abs(self.upper))))
