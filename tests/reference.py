@@ -151,7 +151,8 @@ def losses(spec, Z, y):
     if name == "logistic":
         if gamma > 0:
             t, rest = _logistic_root(m, gamma)
-            return -t * m - _xlogx(t) - _xlogx(rest) - gamma / 2 * t**2
+            entropy = np.where(t < rest, _xlogx(t) + _xlogx_of_rest(t), _xlogx(rest) + _xlogx_of_rest(rest))
+            return -t * m - entropy - gamma / 2 * t**2
         return np.log1p(np.exp(-abs(m))) + np.maximum(-m, 0)
     if name == "hinge":
         return np.maximum(0, 1 - m)
