@@ -15,6 +15,9 @@ from dualgap.problem import Problem
 from reference import LD, Spec
 
 
+ROUNDING = 64 * reference.EPS
+
+
 @dataclass(frozen=True)
 class Case:
     """One problem, as `dualgap.solve` takes it."""
@@ -88,10 +91,9 @@ def _loss_spec(loss: Any) -> tuple[str, dict[str, Any]]:
             return "quantile", {"q": loss.level}
         case dg.SmoothHinge():
             return "smooth_hinge", {"gamma": loss.gamma}
-        case dg.Smoothed(loss=dg.Hinge()):
-            return "smooth_hinge", {"gamma": loss.gamma}
-        case dg.Smoothed(loss=dg.Absolute()):
-            return "huber", {"gamma": loss.gamma}
+        case dg.Smoothed():
+            name, params = _loss_spec(loss.loss)
+            return {"hinge": "smooth_hinge", "absolute": "huber"}.get(name, name), params | {"gamma": loss.gamma}
         case dg.MaxHinge():
             return "max_hinge", {"costs": loss.costs}
         case dg.SmoothMaxHinge():
@@ -143,7 +145,7 @@ def violations(case: Case, s: dg.Solution, tol: float) -> list[str]:
         wrong.append(f"suboptimality {float(true - best):.3e} > gap {s.gap:.3e}")
     if not s.primal - LD(s.gap) <= best:
         wrong.append(f"primal - gap is {float(s.primal - LD(s.gap) - best):.3e} above the optimum, gap {s.gap:.3e}")
-    if not best - LD(case.doubt) - 1e-25 * case.reference.scale <= true:
+    if not best - LD(case.doubt) - ROUNDING * case.reference.scale <= true:
         wrong.append(f"the oracle is wrong by {float(best - true):.3e}")
     intercept = np.broadcast_to(s.intercept, (1, *s.w.shape[1:]))
     point = primal_point(case.problem, np.concatenate([s.w, intercept]))

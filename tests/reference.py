@@ -15,6 +15,7 @@ Nothing here comes from the library.  There are three parts, to be trusted in th
 Names of losses     squared, absolute, huber(gamma), epsilon_insensitive(eps), quantile(q), logistic, hinge,
                     smooth_hinge(gamma), squared_hinge; with labels 0..k-1 and W of shape (d, k): softmax,
                     max_hinge(costs), smooth_max_hinge(gamma, costs), soft_max_hinge(gamma, costs).
+                    epsilon_insensitive, quantile and logistic take a gamma as well: min_v phi(z - v) + v^2/(2 gamma).
                     `n_classes` may be given; it is otherwise the size of `costs`, or max(y) + 1.
 Names of penalties  elastic_net(l1, l2, factors, lower, upper), group(l1, l2, groups), q_norm(l2, q),
                     entropy(l2).
@@ -136,13 +137,22 @@ def losses(spec, Z, y):
     if name == "huber":
         gamma = LD(par["gamma"])
         return np.where(abs(r) <= gamma, r**2 / (2 * gamma), abs(r) - gamma / 2)
+    gamma = LD(_param(par, "gamma", 0))
     if name == "epsilon_insensitive":
-        return np.maximum(0, abs(r) - LD(par["eps"]))
+        beyond = np.maximum(0, abs(r) - LD(par["eps"]))
+        return np.where(beyond <= gamma, beyond**2 / (2 * max(gamma, LD(1e-300))), beyond - gamma / 2)
     if name == "quantile":
         q = LD(par["q"])
+        if gamma > 0:
+            slope = np.clip(r / gamma, -q, 1 - q)
+            return slope * r - gamma / 2 * slope**2
         return np.maximum(-q * r, (1 - q) * r)
     m = y * Z
     if name == "logistic":
+        if gamma > 0:
+            t, rest = _logistic_root(m, gamma)
+            entropy = np.where(t < rest, _xlogx(t) + _xlogx_of_rest(t), _xlogx(rest) + _xlogx_of_rest(rest))
+            return -t * m - entropy - gamma / 2 * t**2
         return np.log1p(np.exp(-abs(m))) + np.maximum(-m, 0)
     if name == "hinge":
         return np.maximum(0, 1 - m)
@@ -153,6 +163,24 @@ def losses(spec, Z, y):
         quadratic = np.maximum(0, 1 - m) ** 2 / (2 * gamma)
         return np.where(m <= 1 - gamma, 1 - m - gamma / 2, quadratic)
     raise ValueError(name)
+
+
+def _logistic_root(m, gamma):
+    """The t that maximizes -t m - t log t - (1 - t) log(1 - t) - gamma/2 t^2, and 1 - t: log(t/(1 - t)) + gamma t + m = 0."""
+    low, high = -m - gamma, -m
+    r = (low + high) / 2
+    for _ in range(200):
+        t = np.where(r > 0, 1, np.exp(-abs(r))) / (1 + np.exp(-abs(r)))
+        slope = r + m + gamma * t
+        low, high = np.where(slope < 0, r, low), np.where(slope < 0, high, r)
+        newton = r - slope / (1 + gamma * t * (1 - t))
+        inside = (newton > low) & (newton < high)
+        new = np.where(inside, newton, (low + high) / 2)
+        if np.all(abs(new - r) <= EPS * abs(new)):
+            break
+        r = new
+    small = np.exp(-abs(r)) / (1 + np.exp(-abs(r)))
+    return np.where(r > 0, 1 - small, small), np.where(r > 0, small, 1 - small)
 
 
 def _feature_array(values, w, default):
@@ -298,15 +326,14 @@ def conjugates(spec, U, y):
         return linear + gamma * (_xlogx(beta).sum(axis=1) + _xlogx_of_rest(beta.sum(axis=1)))
     if name == "squared":
         return U * y + U**2 / 2
-    if name in ("absolute", "quantile"):
-        return U * y
-    if name == "huber":
-        return U * y + LD(par["gamma"]) * U**2 / 2
+    ridge = LD(_param(par, "gamma", 0)) * U**2 / 2
+    if name in ("absolute", "quantile", "huber"):
+        return U * y + ridge
     if name == "epsilon_insensitive":
-        return U * y + LD(par["eps"]) * abs(U)
+        return U * y + LD(par["eps"]) * abs(U) + ridge
     beta = -y * U
     if name == "logistic":
-        return _xlogx(beta) + _xlogx_of_rest(beta)
+        return _xlogx(beta) + _xlogx_of_rest(beta) + ridge
     if name == "hinge":
         return -beta
     if name == "smooth_hinge":
@@ -404,10 +431,9 @@ def smooth_loss(spec, Z, y):
     if spec.loss == "squared":
         return Z - y, np.ones((len(y), 1, 1), LD)
     if spec.loss == "logistic":
-        m = y * Z
-        small = np.exp(-abs(m)) / (1 + np.exp(-abs(m)))
-        beta = np.where(m > 0, small, 1 - small)
-        return -y * beta, (small * (1 - small))[:, None, None]
+        gamma = LD(_param(spec.loss_params, "gamma", 0))
+        beta, rest = _logistic_root(y * Z, gamma)
+        return -y * beta, (beta * rest / (1 + gamma * beta * rest))[:, None, None]
     if spec.loss in ("softmax", "soft_max_hinge"):
         gamma = LD(spec.loss_params["gamma"]) if spec.loss == "soft_max_hinge" else LD(1)
         a = _margins(spec, Z, y) / gamma if spec.loss == "soft_max_hinge" else Z
@@ -422,7 +448,7 @@ def smooth_loss(spec, Z, y):
 
 def loss_pieces(spec, y, k):
     """How the other losses are minima over slacks:  phi(z) = min e + (1/(2 gamma)) sum_r v_r^2  subject to
-    a_r . z + c_r <= e + v_r, and e >= 0 if `floor`; no v where gamma is None, no e where not `has_e`.
+    a_r . z + c_r <= e + v_r, and e >= 0 if `floor`; no v where gamma is None, no e where not `has_e`; gamma may differ between pieces.
     Returns a of shape (pieces, n, k), c of shape (pieces, n), floor, has_e, gamma."""
     par = spec.loss_params
     gamma = LD(par["gamma"]) if "gamma" in par else None
@@ -437,10 +463,10 @@ def loss_pieces(spec, y, k):
         eps = LD(par["eps"]) if spec.loss == "epsilon_insensitive" else LD(0)
         a, c = [one, -one], [-y - eps, y - eps]
         floor = spec.loss != "absolute"
-        gamma = gamma if spec.loss == "huber" else None
     elif spec.loss == "quantile":  # q (y - z) and (q - 1) (y - z)
         q = LD(par["q"])
-        a, c, floor, gamma = [-q * one, (1 - q) * one], [q * y, (q - 1) * y], False, None
+        a, c, floor = [-q * one, (1 - q) * one], [q * y, (q - 1) * y], gamma is not None
+        gamma = gamma if gamma is None else gamma * np.array([q**2, (1 - q) ** 2])
     elif spec.loss not in ("hinge", "smooth_hinge", "squared_hinge"):
         raise ValueError(spec.loss)
     else:  # 1 - y z
@@ -509,7 +535,7 @@ class Program:
         if gamma is not None:
             for r in range(pieces):
                 cost.append(0 * self.omega)
-                curvature.append(self.omega / gamma)
+                curvature.append(self.omega / np.broadcast_to(gamma, pieces)[r])
                 start.append(0 * top if has_e else top)
                 parts = [-eye if i == r else zero for i in range(pieces + (floor and has_e))]
                 blocks.append(np.vstack(parts))

@@ -20,8 +20,10 @@ REGRESSION = [
     ("huber", {"gamma": 0.5}),
     ("epsilon_insensitive", {"eps": 0.25}),
     ("quantile", {"q": 0.3}),
+    ("epsilon_insensitive", {"eps": 0.25, "gamma": 0.5}),
+    ("quantile", {"q": 0.3, "gamma": 0.5}),
 ]
-BINARY = [("logistic", {}), ("hinge", {}), ("smooth_hinge", {"gamma": 0.5}), ("squared_hinge", {})]
+BINARY = [("logistic", {}), ("logistic", {"gamma": 3.0}), ("hinge", {}), ("smooth_hinge", {"gamma": 0.5}), ("squared_hinge", {})]
 COSTS = [[0, 1, 2], [0.5, 0, 1], [1, 1, 0]]
 VECTOR = [
     ("softmax", {"n_classes": 3}),
@@ -372,7 +374,7 @@ def test_zero_is_a_solution():
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loss", [REGRESSION[1], REGRESSION[4], REGRESSION[3], BINARY[1], VECTOR[1]], ids=str)
+@pytest.mark.parametrize("loss", [REGRESSION[1], REGRESSION[4], REGRESSION[3], BINARY[2], VECTOR[1]], ids=str)
 def test_linear_programs(loss, intercept):
     """Losses with kinks and the l1 norm by scipy's linprog: x = (w+, w-, b+, b-, a slack per row)."""
     name, params = loss

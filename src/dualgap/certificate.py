@@ -4,7 +4,7 @@ For any w and any feasible alpha, P(w) - min P <= P(w) - D(alpha). What makes th
 
 a. D is evaluated from alpha alone: X'(s alpha)/S is recomputed with compensated sums, never taken from an updated vector.
 b. An intercept (or any unpenalized column) needs sum_i s_i alpha_i = 0. `balanced` moves alpha there inside its domain; what rounding
-   leaves of the sum is priced with the coefficient it belongs to.
+   leaves of the sum is priced with the coefficient it belongs to, and that alpha is rounded with EPS times the null objective.
 c. A penalty that is not strongly convex has an infinite conjugate outside a set. alpha is scaled into that set; or, for a norm, the
    coefficients are bounded instead: l1 |w*|_1 <= P(w) + mean phi*(0) =: M, since no loss is below -phi*(0), so that R* may be replaced by
    M max(0, polar - 1), which is finite everywhere.
@@ -50,19 +50,21 @@ class DualPoint:
 
 
 def primal_point(problem: Problem, w: Array) -> PrimalPoint:
-    """Evaluate P at w."""
+    """Evaluate P at w, or at the point of the penalty's domain that rounding has moved w from."""
+    if hasattr(problem.penalty, "settled"):
+        w = np.append(problem.penalty.settled(w[: problem.d]), w[problem.d])
     loss = problem.mean_loss(w)
     penalty = problem.penalty_value(w)
     doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty) + float(np.linalg.norm(w)) * loss.doubt)
     return PrimalPoint(w, loss.value + penalty, doubt)
 
 
-def dual_point(problem: Problem, alpha: Array, best: PrimalPoint) -> DualPoint:
-    """The best dual point that alpha gives, with the help of the best primal point known."""
+def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -> DualPoint:
+    """The best dual point that alpha gives, with the help of the best primal point and of the objective of the null model."""
     alpha = balanced(problem, alpha)
     a = problem.transposed(alpha)
     unheld = [*map(int, problem.free_columns), *([problem.d] if problem.intercept else [])]
-    unbalanced = 2.0 * float(np.sum(np.abs(a[unheld] * best.w[unheld])))
+    unbalanced = 2.0 * float(np.sum(np.abs(a[unheld] * best.w[unheld]))) + (EPS * null if unheld else 0.0)
     a[unheld] = 0.0
     zero = problem.mean_conjugate(alpha, 0.0)[0]
     budget = best.value + zero

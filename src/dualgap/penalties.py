@@ -466,6 +466,10 @@ class Entropy(NamedTuple):
         """The coefficient at which the penalty is least, which stands for 0 in the null model."""
         return 1.0 / d
 
+    def settled(self, w: Array) -> Array:
+        """The point of the simplex next to w."""
+        return w / np.sum(w)
+
     def cancelled(self, d: int) -> float:
         """The size of the terms beside the value and the conjugate themselves that cancel in them."""
         return 2.0 * self.l2 * (1.0 + math.log(d))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-LARGEST = 1e8
+LARGEST, SMALLER = 1e8, 1e4
 
 
 class Ledger:
@@ -63,7 +63,8 @@ class Ledger:
         self.first = self.first or a
         self.steps += 1
         if self.lam * self.A > LARGEST:
-            self.A, self.Phi, self.first = 1e-4 * self.A, 1e-4 * self.Phi, 1e-4 * self.first
+            less = SMALLER / (self.lam * self.A)
+            self.A, self.Phi, self.first = less * self.A, less * self.Phi, less * self.first
             self.w_0 = z
 
     def deficit(self, value: float) -> float:

@@ -97,7 +97,7 @@ class ProxSDCA:
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """The procedure from alpha, a pass at a time, or a window of passes."""
         ascent = self.begin(problem, run, alpha)
-        window = self._window(ascent) if self.output != "last" else 0
+        window = self._window(ascent) if self.output != "last" else 0.0
         while run.going:
             if window:
                 self._certify_window(ascent, run, window)
@@ -117,13 +117,14 @@ class ProxSDCA:
         ascent.use(update_rule(self.option, problem.loss, ascent.largest_step))
         return ascent
 
-    def _window(self, ascent: Ascent) -> int:
+    def _window(self, ascent: Ascent) -> float:
         """The passes of a window; the first windows hold the theorem's T_0 and count all the same."""
         n = ascent.problem.n
-        return math.ceil((self.window or n + self._steps_to_forget(ascent)) / n)
+        return (self.window or n + self._steps_to_forget(ascent)) / n
 
-    def _certify_window(self, ascent: Ascent, run: Run, passes: int) -> None:
-        """Certify a candidate of the next window of passes."""
+    def _certify_window(self, ascent: Ascent, run: Run, window: float) -> None:
+        """Certify a candidate of the next window of passes, or of those that are left."""
+        passes = math.ceil(min(window, max(run.max_passes - run.passes, 1.0), 2.0**60 / ascent.problem.n))
         if self.output == "average":
             w, alpha = self._average(ascent, run, passes)
             run.certify(w, alpha)
@@ -131,9 +132,9 @@ class ProxSDCA:
             trials = theory.trials(self.delta) if self.output == "best_of_random" else 1
             self._certify_random(ascent, run, passes, trials)
 
-    def _steps_to_forget(self, ascent: Ascent) -> int:
+    def _steps_to_forget(self, ascent: Ascent) -> float:
         modulus = ascent.problem.penalty.convexity + ascent.ridge
-        return math.ceil(ascent.problem.radius2 / float(modulus * ascent.problem.loss.smoothness))
+        return ascent.problem.radius2 / float(modulus * ascent.problem.loss.smoothness)
 
     def _average(self, ascent: Ascent, run: Run, passes: int) -> tuple[Array, Array]:
         """The averages of alpha and w over some passes."""

@@ -88,7 +88,7 @@ class Run:
         latest = 0.4 * self.passes + 3.0
         if len(self.history) >= 2 and self.target > 0.0:
             before, last = self.history[-2:]
-            fall = math.log(before.gap / last.gap) / (last.passes - before.passes) if last.gap < before.gap else 0.0
+            fall = math.log(before.gap / last.gap) / (last.passes - before.passes) if 0.0 < last.gap < before.gap else 0.0
             if fall > 0.0:
                 latest = min(latest, math.log(max(last.gap / self.target, 1.0)) / fall - 1.0)
         self.next_check = self.passes + max(1.0, latest)
@@ -153,8 +153,8 @@ class Run:
         """Evaluate a primal and a dual point, keep what is better than before, end the solve if the gap is small enough; P(w)."""
         point = primal_point(self.problem, w)
         if self.best_primal is None or point.value < self.best_primal.value:
-            self.best_primal = PrimalPoint(w.copy(), point.value, point.doubt)
-        dual = dual_point(self.problem, alpha, self.best_primal)
+            self.best_primal = PrimalPoint(point.w.copy(), point.value, point.doubt)
+        dual = dual_point(self.problem, alpha, self.best_primal, self.null.value)
         if self.best_dual is None:
             self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt)
         elif dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:
