@@ -1,8 +1,10 @@
-"""The command line: `dualgap demo` fits a real data set and shows its certificate."""
+"""The command line: `dualgap demo` fits a real data set and shows its certificate, `dualgap paper` runs the experiments of the paper."""
 
 import argparse
 import sys
 from collections.abc import Sequence
+
+from dualgap.experiments import paper
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -12,7 +14,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo = commands.add_parser("demo", help="fit a data set that comes with scikit-learn and show the certificate")
     demo.add_argument("--tol", type=float, default=1e-9, help="certified relative gap to reach (default: %(default)g)")
     demo.add_argument("--plot", metavar="FILE", help="draw the gap going down into a PNG or SVG file (needs the extra 'plot')")
+    paper_command = commands.add_parser("paper", help="run the experiments of the paper anew: tables, figure and scaling")
+    paper.add_arguments(paper_command)
     options = parser.parse_args(arguments)
+    if options.command == "paper":
+        return paper.run(options)
     if not options.tol > 0.0:
         parser.error(f"argument --tol: must be > 0, got {options.tol!r}")
     from dualgap.report.demo import run_demo

@@ -1,8 +1,10 @@
 """What a solve returns: the solution, its certificate, how it ended and how it got there."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,18 +128,72 @@ class Solution:
         """A bound on |w - w*|, in the norm in which the penalty is strongly convex; infinite if it is not."""
         return math.sqrt(2.0 * self.gap / self.convexity) if self.convexity > 0.0 else math.inf
 
+    def plot(self) -> Any:
+        """Draw the way of the solve: the gap, and how far P and D were from the bounds at the end, against passes and seconds.
+
+        Returns
+        -------
+        matplotlib Figure
+            It belongs to no window; `figure.savefig` writes it. Needs the extra 'plot'.
+
+        Examples
+        --------
+        >>> import dualgap as dg
+        >>> s = dg.solve([[1.0], [2.0], [3.0]], [-1.0, 1.0, 1.0], loss=dg.Logistic(), penalty=dg.L2(0.1))
+        >>> [axes.get_xlabel() for axes in s.plot().axes]
+        ['passes over the data', 'seconds']
+        """
+        from dualgap.report.plot import plot_solution
+
+        return plot_solution(self)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        X_test: Any = None,
+        y_test: Any = None,
+    ) -> None:
+        """Write an HTML file that says what was solved, how well, and how: complete in itself, for any browser, on paper or in the dark.
+
+        Parameters
+        ----------
+        path : path of the file to write
+        title : str, optional
+            The heading; by default the loss and the penalty.
+        feature_names : names of the d features, optional
+        class_names : names of the classes in the order of their labels, optional
+        X_test, y_test : rows and targets that were not fitted to, optional
+            Of a classifier the report shows the confusion matrix on them, of a regressor the residuals.
+
+        Examples
+        --------
+        >>> import tempfile, dualgap as dg
+        >>> s = dg.solve([[1.0], [2.0], [3.0]], [-1.0, 1.0, 1.0], loss=dg.Logistic(), penalty=dg.L2(0.1))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     s.report(f"{folder}/r.html", feature_names=["weight"], X_test=[[2.5]], y_test=[1.0])
+        ...     "weight" in open(f"{folder}/r.html", encoding="utf-8").read()
+        True
+        """
+        from dualgap.report.html import write_report
+
+        write_report(self, path, title=title, feature_names=feature_names, class_names=class_names, X_test=X_test, y_test=y_test)
+
     def __repr__(self) -> str:
         size = " x ".join(str(s) for s in self.w.shape)
         return (
-            f"Solution of {self.loss!r} + {_short(self.penalty)} by {self.solver!r}\n"
+            f"Solution of {self.loss!r} + {short(self.penalty)} by {self.solver!r}\n"
             f"  {self.status.value}\n"
             f"  primal {self.primal:.10g}   dual {self.dual:.10g}   gap {self.gap:.2e}   relative {self.relative_gap:.2e}\n"
             f"  {size} coefficients, {np.count_nonzero(self.w)} not zero; {self.passes:.1f} passes in {self.seconds:.2f} s"
         )
 
 
-def _short(penalty: Any) -> str:
+def short(penalty: Any) -> str:
     """A penalty's name and numbers, without printing its arrays."""
     parts = [f"{k}={v!r}" for k, v in zip(penalty._fields, penalty, strict=True) if isinstance(v, (int, float))]
-    inner = [_short(v) for v in penalty if hasattr(v, "_fields")]
+    inner = [short(v) for v in penalty if hasattr(v, "_fields")]
     return f"{type(penalty).__name__}({', '.join(inner + parts)})"

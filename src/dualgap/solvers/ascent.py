@@ -166,6 +166,7 @@ class Ascent:
     def _read_back(self) -> None:
         """X'(s alpha)/S as the passes have left it."""
         self.a = self.u - (self.kappas * self.center.T).T
+        self.run.show(self)
 
     def follow(self) -> None:
         """Move the center of the coefficients that are not penalized to where they are."""

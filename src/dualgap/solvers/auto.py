@@ -46,6 +46,7 @@ class Auto:
         """Choose, say so in the history, and run."""
         solver = self.choose(problem)
         run.note(f"Chose {type(solver).__name__}.")
+        run.notes.append(_facts(problem))
         solver.minimize(problem, run, alpha)
 
     def choose(self, problem: Problem) -> ProxSDCA | GramNewton | RowSpace | Race | Relay:
@@ -64,3 +65,10 @@ class Auto:
             return race
         at_once = getattr(problem.loss, "quadratic", False) and newton.price(problem) <= FEW_PASSES
         return newton if at_once else Relay(race, newton)
+
+
+def _facts(problem: Problem) -> str:
+    """What the choice rests on."""
+    strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
+    hardness = f"{problem.radius2 / strength:.2g}" if strength > 0.0 else "infinite"
+    return f"The problem has {problem.n:,} rows, {problem.d:,} features, and R^2/(lambda gamma n) = {hardness}."

@@ -57,6 +57,7 @@ class FISTA:
         state = _State(problem, run.start_weights(), alpha)
         while run.going:
             state.step(run, self.restart)
+            run.show(state)
             run.offer(state)
 
 

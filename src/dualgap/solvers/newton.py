@@ -103,9 +103,14 @@ class _Newton:
         run.spent(3.0)
         decrease = problem.penalty_value(self.w) - problem.penalty_value(v) - float(slope @ direction)
         moved = self._search(direction, along, decrease)
+        run.show(self)
         if not moved or run.due or self.value - self._dual_estimate(slope + gram @ direction) <= 2.0 * run.target:
             run.certify(self.w, self.alpha)
         return moved
+
+    def weights(self) -> Array:
+        """The primal point of the state."""
+        return self.w
 
     def _dual_estimate(self, slope: Array) -> float:
         """The dual objective of the model's dual point, if it did not have to be brought into its domain."""

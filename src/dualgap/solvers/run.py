@@ -52,6 +52,7 @@ class Run:
         self.started = time.perf_counter()
         self.deadline = np.inf if time_limit is None else self.started + time_limit
         self.callback = callback
+        self.watcher: Callable[[Iterate], None] | None = None
         self.rng = np.random.default_rng(random_state)
         self.status: Status | None = None
         self.history = History()
@@ -143,6 +144,11 @@ class Run:
             self.status = Status.MAX_PASSES
         if self.going and time.perf_counter() >= self.deadline:
             self.status = Status.TIME_LIMIT
+
+    def show(self, iterate: Iterate) -> None:
+        """Show the iterate after a pass to whoever watches; what they do with it is not counted as work."""
+        if self.watcher is not None:
+            self.watcher(iterate)
 
     def offer(self, iterate: Iterate) -> None:
         """Certify the iterate if that is due."""
