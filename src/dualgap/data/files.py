@@ -6,7 +6,6 @@ import io
 import lzma
 import os
 import queue
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -30,10 +29,10 @@ T = TypeVar("T")
 
 @contextmanager
 def open_bytes(path: str) -> Iterator[Any]:
-    """A file, or standard input for "-", as a stream of bytes, decompressed if its first bytes are those of gzip, bzip2, xz or zstd."""
+    """A file as a stream of bytes, decompressed if its first bytes are those of gzip, bzip2, xz or zstd."""
     with ExitStack() as opened:
         with naming(path):
-            raw: Any = sys.stdin.buffer if path == "-" else opened.enter_context(Path(path).open("rb"))
+            raw: Any = opened.enter_context(Path(path).open("rb"))
             head = raw.peek(8)[:8]
         if head.startswith((GZIP, BZIP2, XZ)):
             module = {GZIP[0]: gzip, BZIP2[0]: bz2, XZ[0]: lzma}[head[0]]

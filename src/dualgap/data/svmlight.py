@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from dualgap.data.chunk import Chunk, Entries, joined_entries
+from dualgap.data.chunk import Chunk, Entries
 from dualgap.data.errors import InputError, shown
 from dualgap.data.files import PIECE, Lines, cores, in_order, read_lines
 from dualgap.kernels import text as kernels
@@ -79,25 +79,13 @@ def read_svmlight(
         raise ValueError(f"first_column must be 0, 1 or None, got {first_column!r}")
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    from dualgap.data.layout import Reading
+    from dualgap.data.readers import load
+
     paths = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
-    targets: list[npt.NDArray[np.float64]] = []
-    parts: list[Entries] = []
-    lowest = 1
-    for path in paths:
-        for chunk in svmlight_chunks(path, first_column=first_column, features=features):
-            assert isinstance(chunk.rows, Entries)
-            assert chunk.y is not None
-            targets.append(chunk.y)
-            parts.append(chunk.rows._replace(values=chunk.rows.values.astype(dtype, copy=False)))
-            lowest = min(lowest, int(chunk.rows.indices.min(initial=1)))
-    if not targets:
-        raise InputError(", ".join(paths), "has no rows")
-    first = lowest if first_column is None else first_column
-    if features is not None and max(int(p.indices.max(initial=0)) for p in parts) - first >= features:
-        raise InputError(
-            ", ".join(paths), f"a column 0 appears, so that an index must be at most {features - 1}, but {features} appears too"
-        )
-    return joined_entries(parts, first, features, dtype), np.concatenate(targets)
+    table = load(paths, Reading("svmlight", features=features, first_column=first_column), dtype)
+    assert table.y is not None
+    return table.X, table.y
 
 
 def svmlight_chunks(

@@ -1,8 +1,9 @@
-"""Lines of svmlight text, as compressed sparse rows.
+"""Lines of text as rows: svmlight text as sparse ones, delimited text as dense ones.
 
-    line    = [target [qid:integer] {index:number}] [# anything]
+    [target [qid:integer] {index:number}] [# anything]            separated by blanks
+    number, number, "text, in quotes", number                     separated by a delimiter
 
-The fields are separated by blanks. A kernel reads whole lines of a piece of text, the last one with its line end and at least eight bytes
+A kernel reads whole lines of a piece of text, the last one with its line end and at least eight bytes
 behind it; it stops in front of a line for which there may be no room, and at the first byte that is wrong. Numbers that it can not round
 (see `numbers`) are listed for the caller.
 """
@@ -17,8 +18,10 @@ from dualgap.kernels.numbers import FINE, NINE, NONE, ONE, TEN, WRONG, digit, di
 RIGHT = DONE = 0
 FULL = 1
 TARGET, SEVERAL_TARGETS, NO_TARGET, QUERY, INDEX, SMALL_INDEX, LARGE_INDEX, VALUE, REPEATED = range(2, 11)
+QUOTES, NUMBER, FIELDS = range(2, 5)
+SKIPPED, WORDS = -1, -2
 VAST = np.uint64(1 << 40)
-LINE_END, SPACE, HASH, COLON_SIGN, COMMA, LETTER_Q = (np.uint8(ord(c)) for c in "\n #:,q")
+LINE_END, SPACE, HASH, COLON_SIGN, COMMA, LETTER_Q, QUOTE = (np.uint8(ord(c)) for c in '\n #:,q"')
 QUERY_NAME = tuple(np.uint8(ord(c)) for c in "qid:")
 
 
@@ -145,3 +148,86 @@ def svmlight(
         p += ONE
         lines += 1
     return DONE, p, lines, rows, entries, listed, disordered
+
+
+@exact_jitable
+def skip_but(text: Any, p: Any, delimiter: Any) -> Any:
+    """The first position from p on that is not blank, or is the delimiter."""
+    while text[p] != delimiter and blank(text[p]):
+        p += ONE
+    return p
+
+
+@exact_jitable
+def quoted_end(text: Any, p: Any) -> Any:
+    """The position of the quote that ends a field whose first one is in front of p; of the line end if there is none."""
+    while text[p] != LINE_END and (text[p] != QUOTE or text[p + ONE] == QUOTE):
+        p += ONE if text[p] != QUOTE else ONE + ONE
+    return p
+
+
+@exact_jitable
+def cell(text: Any, p: Any, delimiter: Any) -> Any:
+    """A field of a delimited line: where it begins and ends, without its quotes, what is behind it, and whether that is right."""
+    if text[p] == QUOTE:
+        end = quoted_end(text, p + ONE)
+        if text[end] == LINE_END:
+            return p, end, end, False
+        behind = skip_but(text, end + ONE, delimiter)
+        return p + ONE, end, behind, text[behind] == delimiter or text[behind] == LINE_END
+    end = p
+    while text[end] != delimiter and text[end] != LINE_END:
+        end += ONE
+    behind = end
+    while end > p and blank(text[end - ONE]):
+        end -= ONE
+    return p, end, behind, True
+
+
+@exact_kernel
+def delimited(text: Any, stop: int, at: int, delimiter: Any, places: Any, values: Any, extras: Any, spans: Any, slow: Any) -> Any:
+    """Read delimited lines from a position on: what ended it, where, in which field, and the number of lines, rows and listed numbers.
+
+    `places` tells for each field where its number goes: into a column of `values`, or of `extras` behind those; SKIPPED, or WORDS for a
+    field of which `spans` tells where it begins and ends. A row of `slow` is (row, place, begin, end).
+    """
+    p, end = np.uint64(at), np.uint64(stop)
+    lines = rows = listed = np.int64(0)
+    fields, width = places.shape[0], values.shape[1]
+    while p < end:
+        line = p
+        p = skip_but(text, p, delimiter)
+        if text[p] == LINE_END:
+            p += ONE
+            lines += 1
+            continue
+        if rows == values.shape[0]:
+            return FULL, line, 0, lines, rows, listed
+        for field in range(fields):
+            p = skip_but(text, p, delimiter)
+            first, last, behind, whole = cell(text, p, delimiter)
+            if not whole:
+                return QUOTES, behind, field, lines, rows, listed
+            place = places[field]
+            if place == WORDS:
+                spans[rows, 0], spans[rows, 1] = first, last
+            elif place != SKIPPED:
+                value, q, kind = number(text, first)
+                if q != last or kind == WRONG:
+                    return NUMBER, first, field, lines, rows, listed
+                if kind != FINE:
+                    if listed == slow.shape[0]:
+                        return FULL, line, 0, lines, rows, listed
+                    slow[listed, 0], slow[listed, 1], slow[listed, 2], slow[listed, 3] = rows, place, first, last
+                    listed += 1
+                if place < width:
+                    values[rows, place] = value
+                else:
+                    extras[rows, place - width] = value
+            p = behind
+            if (text[p] == LINE_END) != (field == fields - 1):
+                return FIELDS, line, field, lines, rows, listed
+            p += ONE
+        rows += 1
+        lines += 1
+    return DONE, p, 0, lines, rows, listed
