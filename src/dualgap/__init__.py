@@ -29,6 +29,8 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
+    from dualgap.data.errors import InputError
+    from dualgap.data.svmlight import read_svmlight
     from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay, RowSpace
 
 __version__ = "0.1.0"
@@ -40,12 +42,14 @@ _LATER = {
     "Auto": "dualgap.solvers",
     "FISTA": "dualgap.solvers",
     "GramNewton": "dualgap.solvers",
+    "InputError": "dualgap.data.errors",
     "ProxSDCA": "dualgap.solvers",
     "Race": "dualgap.solvers",
     "Relay": "dualgap.solvers",
     "RowSpace": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
+    "read_svmlight": "dualgap.data.svmlight",
 }
 
 
@@ -77,6 +81,7 @@ __all__ = [
     "Hinge",
     "History",
     "Huber",
+    "InputError",
     "Logistic",
     "MaxHinge",
     "NonNegative",
@@ -98,6 +103,7 @@ __all__ = [
     "Status",
     "check_loss",
     "check_penalty",
+    "read_svmlight",
     "solve",
     "theory",
 ]
