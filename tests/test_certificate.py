@@ -12,7 +12,7 @@ import test_losses
 import test_multiclass
 import test_penalties
 from cases import STORAGES, Case, stored, violations
-from dualgap.problem import free_columns
+from dualgap.problem import unpenalized
 from dualgap.solvers import SOLVERS
 from pairs import covering
 
@@ -65,7 +65,7 @@ def allowed(row):
     outputs = 3 if getattr(loss, "vector", False) else 0
     if outputs and isinstance(penalty, (dg.QNorm, dg.Entropy)):
         return False
-    problem = {"loss": loss, "penalty": penalty, "intercept": intercept, "outputs": outputs, "free_columns": free_columns(penalty)}
+    problem = {"loss": loss, "penalty": penalty, "intercept": intercept, "outputs": outputs, "unpenalized": unpenalized(penalty)}
     return not make().requirement(SimpleNamespace(**problem))
 
 
