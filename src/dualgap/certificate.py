@@ -171,7 +171,7 @@ def _infinite(problem: Problem, a: Array) -> npt.NDArray[np.bool_]:
     """Where R* is infinite among the coefficients that are not held."""
     lower, upper = problem.unheld_bounds
     there = a[problem.unheld].T
-    return ((there > 0.0) & (upper == np.inf) | (there < 0.0) & (lower == -np.inf)).T
+    return np.asarray(((there > 0.0) & (upper == np.inf) | (there < 0.0) & (lower == -np.inf)).T)
 
 
 def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -> Array:
