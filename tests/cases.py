@@ -14,7 +14,6 @@ from dualgap.data.validation import make_problem
 from dualgap.problem import Problem
 from reference import LD, Spec
 
-
 ROUNDING = 64 * reference.EPS
 
 

@@ -19,7 +19,7 @@ def covering(sizes: Sequence[int], allowed: Callable[[Row], bool], seed: int = 0
     For one pair after the other that is not met yet, the row that holds it and most others of those, out of some that are drawn.
     """
     draw = random.Random(seed)
-    missing = {pair: None for pair in sorted(pairs_of(sizes), key=lambda pair: -sizes[pair[0][0]] * sizes[pair[1][0]])}
+    missing = dict.fromkeys(sorted(pairs_of(sizes), key=lambda pair: -sizes[pair[0][0]] * sizes[pair[1][0]]))
     rows = []
     while missing:
         held = dict(next(iter(missing)))

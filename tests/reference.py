@@ -278,7 +278,7 @@ def objective(spec, X, y, w, b=0, weight=None, precise=True):
 #                          + [R(w) + R*(v) - v w] + (sum_i omega_i u_i) (b - b').
 # (Use phi(z') >= u z' - phi*(u) and R(w') >= v w' - R*(v).)  Where R grows too slowly for R*(v) to be finite
 # the supremum is taken over |w'_j| <= B_j, and b' over |b'| <= B: for l1 > 0 this is no restriction since
-# l1 |w*_j| <= P(w, b); for a coordinate without any penalty and for b, B is 100 times the size of the point
+# l1 |w*_j| <= P(w, b), nor for l2 > 0 (l2/2 w*_j^2 <= P(w, b)); for one without any penalty and for b, B is 100 times the size of the point
 # in hand.  If the minimiser were still outside by a factor F, the bound would be too small by F only, because
 # P is convex.  Where no minimiser exists (a separating direction without any penalty) the bound stays large.
 
@@ -400,13 +400,18 @@ def certificate(spec, X, y, w, b, U, weight=None):
     span = abs(Z).max() + score_scale(spec, y)
     tallest = _feature_array(abs(X).max(axis=0), w, 0)
     reach = 100 * (abs(w) + np.where(tallest > 0, span / np.where(tallest > 0, tallest, 1), 0))
-    bound = reach.copy()
+    bound = np.full(w.shape, INF)
     if spec.penalty == "elastic_net":
-        l1f = _net(spec, w)[0]
-        bound = np.where(l1f > 0, value / np.where(l1f > 0, l1f, 1), reach)
+        l1f, l2f = _net(spec, w)[:2]
+        bound = np.where(l1f > 0, value / np.where(l1f > 0, l1f, 1), bound)
+        bound = np.minimum(bound, np.where(l2f > 0, np.sqrt(2 * value / np.where(l2f > 0, l2f, 1)), bound))
     elif spec.penalty == "group":
+        l2 = LD(_param(spec.penalty_params, "l2", 0))
         for mask, l1g in _groups(spec, w):
-            bound[mask] = value / l1g if l1g > 0 else reach[mask].max()
+            bound[mask] = min(value / l1g if l1g > 0 else INF, np.sqrt(2 * value / l2) if l2 > 0 else INF)
+            if np.isinf(bound[mask]).any():
+                bound[mask] = reach[mask].max()
+    bound = np.where(np.isinf(bound), reach, bound)
     best = penalty_maximiser(spec, v, bound)
     penalty_terms = np.append((v * (best - w)).ravel(), [penalty(spec, w), -penalty(spec, best)])
 

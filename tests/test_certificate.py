@@ -1,10 +1,13 @@
 """The certificate: 0 <= P(w) - min P <= gap for every loss, penalty, solver, storage and kind of data, by an independent reference."""
 
-import itertools
+import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dualgap as dg
 import reference
@@ -12,9 +15,11 @@ import test_losses
 import test_multiclass
 import test_penalties
 from cases import STORAGES, Case, stored, violations
-from dualgap.problem import free_columns
-from dualgap.solvers import SOLVERS
-from pairs import covering
+from dualgap.certificate import dual_point, primal_point
+from dualgap.problem import unpenalized
+from dualgap.solvers import SOLVERS, run
+from dualgap.solvers.run import Run
+from pairs import covering, pairs, pairs_of
 
 pytestmark = pytest.mark.skipif(not reference.EXTENDED, reason="the long double is a double here")
 
@@ -41,13 +46,11 @@ NEWTON = dg.GramNewton()
 ALL_SOLVERS = [
     *SOLVERS.values(),
     lambda: dg.ProxSDCA("II", "iid", "random"),
-    lambda: dg.ProxSDCA("III", "permuted", "average"),
+    lambda: dg.ProxSDCA("III", "iid", "average", window=20),
     lambda: dg.ProxSDCA("IV", "iid", "best_of_random"),
     lambda: dg.ProxSDCA("V", smoothing=True),
-    lambda: dg.ProxSDCA("I", "iid", "average", window=20),
     lambda: dg.AcceleratedProxSDCA("theory", "paper", "I", "iid"),
     lambda: dg.AcceleratedProxSDCA(1, "paper", "III"),
-    lambda: dg.AcceleratedProxSDCA("theory"),
     lambda: dg.FISTA(restart=False),
     lambda: dg.RowSpace(NEWTON),
     lambda: dg.Race(dg.AdaptiveProxSDCA(), dg.ProxSDCA(), first=4.0),
@@ -65,7 +68,7 @@ def allowed(row):
     outputs = 3 if getattr(loss, "vector", False) else 0
     if outputs and isinstance(penalty, (dg.QNorm, dg.Entropy)):
         return False
-    problem = {"loss": loss, "penalty": penalty, "intercept": intercept, "outputs": outputs, "free_columns": free_columns(penalty)}
+    problem = {"loss": loss, "penalty": penalty, "intercept": intercept, "outputs": outputs, "unpenalized": unpenalized(penalty)}
     return not make().requirement(SimpleNamespace(**problem))
 
 
@@ -97,9 +100,9 @@ def make_data(kind, loss, weights, rng):
     return X, y, s
 
 
-def options(run, case, solver):
+def options(kind, case, solver):
     """What a run is asked for besides: limits, callbacks, a warm start from fewer rows and another penalty."""
-    if run == "warm":
+    if kind == "warm":
         m = max(len(case.y) - 3, min(len(case.y), 3))
         part = Case(case.X[:m], case.y[:m], case.loss, case.penalty, None if case.weight is None else case.weight[:m], case.intercept)
         return {"tol": 1e-6, "warm_start": part.solve(solver=solver, tol=1e-2, max_passes=3)}
@@ -109,7 +112,17 @@ def options(run, case, solver):
         "one pass": {"tol": 1e-9, "max_passes": 1},
         "no time": {"tol": 1e-9, "time_limit": 0.0},
         "callback": {"tol": 1e-9, "callback": lambda record: True},
-    }[run]
+    }[kind]
+
+
+def check(row, number):
+    """The problem and the solver of a row of levels, `number` telling which members of its types and which data."""
+    losses, make, penalties, kind, run, (storage, dtype), weights, intercept = (f[i] for f, i in zip(FACTORS, row, strict=True))
+    loss, penalty = losses[number % len(losses)], penalties[number // len(LOSSES) % len(penalties)]
+    X, y, s = make_data(kind, loss, weights, np.random.default_rng(number))
+    case, solver = Case(stored(X, storage, dtype), y, loss, penalty, s, intercept), make()
+    asked = {"max_passes": 60, **options(run, case, solver)}
+    assert not violations(case, case.solve(solver=solver, **asked), asked["tol"]), (loss, penalty, solver, kind, run)
 
 
 DESIGN = covering([len(levels) for levels in FACTORS], allowed)
@@ -117,9 +130,136 @@ DESIGN = covering([len(levels) for levels in FACTORS], allowed)
 
 @pytest.mark.parametrize("number", range(len(DESIGN)))
 def test_pairs(number):
-    losses, make, penalties, kind, run, (storage, dtype), weights, intercept = (f[i] for f, i in zip(FACTORS, DESIGN[number], strict=True))
-    loss, penalty = losses[number % len(losses)], penalties[number // len(LOSSES) % len(penalties)]
-    X, y, s = make_data(kind, loss, weights, np.random.default_rng(number))
-    case, solver = Case(stored(X, storage, dtype), y, loss, penalty, s, intercept), make()
-    asked = {"max_passes": 60, **options(run, case, solver)}
-    assert not violations(case, case.solve(solver=solver, **asked), asked["tol"]), (loss, penalty, solver, kind, run)
+    check(DESIGN[number], number)
+
+
+def strangers(f, i, g, j):
+    """Why two levels never meet."""
+    first, second = FACTORS[f][i], FACTORS[g][j]
+    vector = f == 0 and getattr(first[0], "vector", False)
+    if (f, g) == (0, 1):
+        return "Newton's method wants a smooth scalar loss" if vector or first[0].smoothness == 0.0 else ""
+    if (f, g) == (0, 2):
+        return "one vector of coefficients" if vector and isinstance(second[0], (dg.QNorm, dg.Entropy)) else ""
+    if (f, g) == (1, 2):
+        return "" if isinstance(first(), (dg.Auto, dg.ProxSDCA)) else "a penalty in another norm, or not a ridge"
+    return "the paper's conditions" if (f, g) == (1, len(FACTORS) - 1) and getattr(first(), "stop", "") == "paper" else ""
+
+
+def test_the_pairs_are_all_there():
+    met = set().union(*map(pairs, DESIGN))
+    for (f, i), (g, j) in pairs_of([len(levels) for levels in FACTORS]):
+        assert ((f, i), (g, j)) in met or strangers(f, i, g, j), (f, i, g, j)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("DUALGAP_DEEP" not in os.environ, reason="DUALGAP_DEEP, the number of combinations to draw, is not set")
+def test_any_combination():
+    draw, done = np.random.default_rng(int(os.environ.get("DUALGAP_DEEP_SEED", "0"))), 0
+    while done < int(os.environ["DUALGAP_DEEP"]):
+        row = tuple(int(draw.integers(len(levels))) for levels in FACTORS)
+        if allowed(row):
+            check(row, int(draw.integers(10**6)))
+            done += 1
+
+
+# Few types, so that little is compiled, and many numbers.
+SHARED = [
+    (dg.Squared(), dg.ElasticNet, dg.FISTA()),
+    (dg.Squared(), dg.L2, dg.GramNewton()),
+    (dg.Huber(1.0), dg.L2, dg.AdaptiveProxSDCA()),
+    (dg.Absolute(), dg.ElasticNet, dg.ProxSDCA()),
+    (dg.Logistic(), dg.ElasticNet, dg.Auto()),
+    (dg.Logistic(), dg.L2, dg.AcceleratedProxSDCA("theory")),
+    (dg.Hinge(), dg.L2, dg.Auto()),
+    (dg.SmoothHinge(0.1), dg.ElasticNet, dg.AcceleratedProxSDCA(2)),
+    (dg.Softmax(), dg.L2, dg.AdaptiveProxSDCA()),
+    (dg.MaxHinge(), dg.L2, dg.ProxSDCA()),
+]
+entries = st.sampled_from([0.0, 1.0, -1.0, 1e-8, 1e8]) | st.floats(-3.0, 3.0, allow_subnormal=False)
+
+
+@st.composite
+def numbers(draw):
+    n, d = draw(st.integers(3, 8)), draw(st.integers(1, 3))
+    X = np.array(draw(st.lists(entries, min_size=n * d, max_size=n * d))).reshape(n, d)
+    X *= 10.0 ** np.array(draw(st.lists(st.integers(-4, 4), min_size=d, max_size=d)))
+    y = np.array(draw(st.lists(entries, min_size=n, max_size=n)))
+    weight = draw(st.none() | st.lists(st.integers(-6, 6), min_size=n, max_size=n).map(lambda powers: 10.0 ** np.array(powers)))
+    strength = draw(st.tuples(st.integers(-10, 3), st.integers(-10, 3)))
+    return X, y, weight, 10.0 ** np.array(strength), draw(st.booleans()), draw(st.integers(1, 13)), draw(st.integers(1, 40))
+
+
+@pytest.mark.parametrize(("loss", "penalty", "solver"), SHARED, ids=lambda v: type(v).__name__ if hasattr(v, "_fields") else "")
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(numbers=numbers())
+def test_any_numbers(loss, penalty, solver, numbers):
+    X, y, weight, strength, intercept, digits, passes = numbers
+    if getattr(loss, "vector", False):
+        y = np.arange(len(y)) % 3
+    elif loss.labels == "sign":
+        y = np.where(y > 0.0, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+    case = Case(X, y, loss, penalty(*map(float, strength[: len(penalty._fields)])), weight, intercept)
+    assert not violations(case, case.solve(solver=solver, tol=10.0**-digits, max_passes=passes), 10.0**-digits)
+
+
+@pytest.mark.parametrize("condition", [1e-3, 1e-1, 1e1, 1e2, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize(("loss", "penalty", "solver"), SHARED, ids=lambda v: type(v).__name__ if hasattr(v, "_fields") else "")
+def test_conditions(loss, penalty, solver, condition):
+    """R^2/(lambda gamma n) from easy to hopeless; gamma is 1 for a loss that is not smooth."""
+    X, y, _ = make_data("plain", loss, None, np.random.default_rng(1))
+    lam = float(np.max(np.sum(X * X, axis=1))) / (condition * (loss.smoothness or 1.0) * N)
+    case = Case(X, y, loss, dg.L2(lam) if penalty is dg.L2 else dg.ElasticNet(1e-3, lam), None, True)
+    assert not violations(case, case.solve(solver=solver, tol=1e-9, max_passes=100), 1e-9)
+
+
+@pytest.mark.parametrize(("loss", "penalty", "solver"), SHARED, ids=lambda v: type(v).__name__ if hasattr(v, "_fields") else "")
+def test_one_column_and_one_row(loss, penalty, solver):
+    strength = [1e-3] * len(penalty._fields)
+    for rows in (1, 2, 3, N):
+        X, y, _ = make_data("plain", loss, None, np.random.default_rng(2))
+        X, y = X[:rows, :1], y[:rows]
+        few = getattr(loss, "vector", False) and rows < 3
+        if (few and rows < 2) or (not few and getattr(loss, "labels", "") == "sign" and rows < 2):
+            continue  # a classifier wants two classes
+        case = Case(X, y, loss, penalty(*strength), None, True)
+        assert not violations(case, case.solve(solver=solver, tol=1e-9, max_passes=100), 1e-9)
+
+
+# The suite itself: a certificate that claims too much is caught.
+
+
+def too_small_a_gap(monkeypatch):
+    monkeypatch.setattr(Run, "gap", property(lambda self: 0.01 * (self.best_primal.value - self.best_dual.value)))
+
+
+def too_large_a_dual(monkeypatch):
+    def inflated(problem, alpha, best, null):
+        point = dual_point(problem, alpha, best, null)
+        return replace(point, value=0.1 * point.value + 0.9 * best.value)
+
+    monkeypatch.setattr(run, "dual_point", inflated)
+
+
+def too_small_a_primal(monkeypatch):
+    monkeypatch.setattr(
+        run, "primal_point", lambda problem, w: (p := primal_point(problem, w)) and replace(p, value=p.value * (1.0 - 1e-9))
+    )
+
+
+def no_allowance(monkeypatch):
+    monkeypatch.setattr(
+        run, "dual_point", lambda *args: replace(dual_point(*args), value=dual_point(*args).value * (1.0 + 1e-12), doubt=0.0)
+    )
+
+
+@pytest.mark.parametrize("corrupt", [too_small_a_gap, too_large_a_dual, too_small_a_primal, no_allowance])
+@pytest.mark.parametrize(("loss", "penalty", "solver"), SHARED, ids=lambda v: type(v).__name__ if hasattr(v, "_fields") else "")
+def test_a_wrong_certificate_is_caught(loss, penalty, solver, corrupt, monkeypatch):
+    X, y, _ = make_data("plain", loss, None, np.random.default_rng(3))
+    case = Case(X, y, loss, penalty(*[1e-2] * len(penalty._fields)), None, False)
+    asked = {"solver": solver, "tol": 1e-15 if corrupt is no_allowance else 1e-3, "max_passes": 1000}
+    assert not violations(case, case.solve(**asked), asked["tol"])
+    corrupt(monkeypatch)
+    assert violations(case, case.solve(**asked), asked["tol"])

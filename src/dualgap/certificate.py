@@ -61,11 +61,11 @@ def primal_point(problem: Problem, w: Array) -> PrimalPoint:
 
 def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -> DualPoint:
     """The best dual point that alpha gives, with the help of the best primal point and of the objective of the null model."""
-    alpha = balanced(problem, alpha)
-    a = problem.transposed(alpha)
-    unheld = [*map(int, problem.free_columns), *([problem.d] if problem.intercept else [])]
-    unbalanced = 2.0 * float(np.sum(np.abs(a[unheld] * best.w[unheld]))) + (EPS * null if unheld else 0.0)
-    a[unheld] = 0.0
+    alpha, a = balanced(problem, alpha)
+    unheld = problem.unheld
+    excess = np.where(_infinite(problem, a), a[unheld], 0.0)  # what rounding leaves
+    unbalanced = 2.0 * float(np.sum(np.abs(excess * best.w[unheld]))) + (EPS * null if len(unheld) else 0.0)
+    a[unheld] -= excess
     zero = problem.mean_conjugate(alpha, 0.0)[0]
     budget = best.value + zero
     radius = problem.radius(budget)
@@ -73,7 +73,8 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -
     def at(scale: float) -> DualPoint:
         conjugate, size, sensitivity = problem.mean_conjugate(alpha, scale)
         penalty = _penalty_conjugate(problem, a, scale, budget)
-        doubt = EPS * (size + problem.penalty_size(penalty) + (min(radius, _reach(problem, penalty)) * sensitivity if scale > 0.0 else 0.0))
+        reach = math.hypot(min(radius, _reach(problem, penalty, a, scale)), problem.edge)
+        doubt = EPS * (size + problem.penalty_size(penalty) + (reach * sensitivity if scale > 0.0 else 0.0))
         return DualPoint(alpha, scale, -conjugate - penalty, doubt + unbalanced)
 
     points = [at(1.0)]
@@ -81,10 +82,17 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -
     return max(points, key=lambda point: point.value - point.doubt)
 
 
-def _reach(problem: Problem, penalty_conjugate: float) -> float:
-    """A bound on the w at which R* is attained: R*(a) >= lambda/2 |w|^2 where R is strongly convex and R(0) = 0."""
-    modulus = problem.penalty.convexity
-    return math.sqrt(2.0 * max(penalty_conjugate, 0.0) / modulus) if modulus > 0.0 else math.inf
+def _reach(problem: Problem, conjugate: float, a: Array, scale: float) -> float:
+    """A bound on the penalized part of the w at which R*(scale a) is attained: R(c) + R*(a) >= a'c + lambda/2 |w - c|^2 for any c."""
+    modulus, c = problem.penalty.convexity, problem.center
+    if modulus == 0.0:
+        return math.inf
+    if np.ndim(c) == 0:
+        return math.sqrt(2.0 * max(conjugate, 0.0) / modulus)
+    at_c = np.zeros(problem.shape)
+    at_c[: problem.d].T[...] = c
+    room = conjugate + problem.penalty_value(at_c) - scale * float(np.sum(at_c * a))
+    return float(np.linalg.norm(at_c)) + math.sqrt(2.0 * max(room, 0.0) / modulus)
 
 
 def _penalty_conjugate(problem: Problem, a: Array, scale: float, budget: float) -> float:
@@ -140,15 +148,39 @@ def golden(f: Callable[[float], float], low: float, high: float, evaluations: in
     return a if at_a > at_b else b
 
 
-def balanced(problem: Problem, alpha: Array) -> Array:
-    """A feasible alpha near the one given with sum_i s_i alpha_i c_i = 0 for each column c that no penalty holds; 0 is such a point."""
-    if not problem.intercept and not problem.free_columns.size:
-        return alpha
-    if problem.outputs and not problem.free_columns.size:
+def balanced(problem: Problem, alpha: Array) -> tuple[Array, Array]:
+    """A feasible alpha near the one given, and its X'(s alpha)/S, which is 0 for a coefficient that no penalty and no bound holds.
+
+    Where one is bounded on one side the sum must have a sign; it is made 0 only if it has the wrong one.
+    """
+    if not len(problem.unheld):
+        return alpha, problem.transposed(alpha)
+    lower, upper = problem.unheld_bounds
+    free = np.isinf(lower) & np.isinf(upper)
+    zeroed = np.array(np.broadcast_to(free, (*problem.shape[1:], len(free))).T)
+    while True:
+        moved = _orthogonal(problem, alpha, zeroed) if np.any(zeroed) else alpha
+        a = problem.transposed(moved)
+        wrong = _infinite(problem, a) & ~zeroed
+        if not np.any(wrong):
+            return moved, a
+        zeroed |= wrong
+
+
+def _infinite(problem: Problem, a: Array) -> npt.NDArray[np.bool_]:
+    """Where R* is infinite among the coefficients that are not held."""
+    lower, upper = problem.unheld_bounds
+    there = a[problem.unheld].T
+    return np.asarray(((there > 0.0) & (upper == np.inf) | (there < 0.0) & (lower == -np.inf)).T)
+
+
+def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -> Array:
+    """A feasible alpha near the one given, orthogonal to the columns asked for; 0 is such a point, and stands in if none is found."""
+    if problem.outputs and not problem.open_columns.size:
         return multiclass.column_balanced(alpha, problem.y, problem.share)
-    columns = problem.unheld_columns
     if problem.outputs:
-        return multiclass.columns_balanced(alpha, problem.y, problem.share, columns)
+        return multiclass.columns_balanced(alpha, problem.y, problem.share, problem.unheld_columns, zeroed)
+    columns = problem.unheld_columns if np.all(zeroed) else np.ascontiguousarray(problem.unheld_columns[:, zeroed])
     p = columns.shape[1]
     t, excess, slope, out = np.zeros(p), np.empty(p), np.empty((p, p)), np.empty(problem.n)
 

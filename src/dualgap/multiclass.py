@@ -709,7 +709,9 @@ def column_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector) -
     return balanced
 
 
-def columns_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector, columns: Vector) -> Vector:
+def columns_balanced(
+    alpha: Vector, y: npt.NDArray[np.integer], weight: Vector, columns: Vector, zeroed: npt.NDArray[np.bool_] | None = None
+) -> Vector:
     r"""Return a feasible dual point near `alpha` with ``sum_i weight_i columns_i alpha_i' = 0``.
 
     The nearest such point has ``p_i = projection of onehot(y_i) - alpha_i + T' columns_i`` onto the simplex for some p x k matrix T, which
@@ -725,6 +727,8 @@ def columns_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector, 
         Non-negative weights of the rows.
     columns : ndarray of shape (n, p)
         What must be orthogonal to each column of the dual point.
+    zeroed : ndarray of bool of shape (p, k), default=None
+        Which of the sums must be 0; all of them unless given.
 
     Returns
     -------
@@ -736,11 +740,12 @@ def columns_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector, 
     target = np.zeros((n, k))
     target[np.arange(n), y] = 1.0
     tilt = np.zeros((p, k))
+    wanted = np.ones((p, k), dtype=bool) if zeroed is None else zeroed
     scale = np.maximum(np.sqrt(weight @ columns**2), 1e-300)[:, None]
 
     def moved(tilt: Vector) -> tuple[Vector, Vector, float]:
         q = _simplex_rows(target - alpha + columns @ tilt)
-        excess = columns.T @ (weight[:, None] * (target - q))
+        excess = np.where(wanted, columns.T @ (weight[:, None] * (target - q)), 0.0)
         return q, excess, float(np.max(np.abs(excess) / scale))
 
     q, excess, left = moved(tilt)
@@ -753,7 +758,9 @@ def columns_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector, 
         matrix = np.zeros((p, k, p, k))
         matrix[:, np.arange(k), :, np.arange(k)] = slope.transpose(2, 0, 1)
         matrix -= np.einsum("ia,ib,im,il->ambl", weight[:, None] * columns, columns, support, share, optimize=True)
-        step = np.linalg.lstsq(matrix.reshape(p * k, p * k), excess.ravel(), rcond=1e-13)[0].reshape(p, k)
+        step = np.zeros((p, k))
+        some = np.ix_(wanted.ravel(), wanted.ravel())
+        step[wanted] = np.linalg.lstsq(matrix.reshape(p * k, p * k)[some], excess[wanted], rcond=1e-13)[0]
         for _ in range(30):
             trial = moved(tilt + step)
             if trial[2] < left:

@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float64]
 def null_weights(problem: Problem) -> Array:
     """Coefficients of the null model, intercept last."""
     w = np.zeros(problem.shape)
-    w[: problem.d].T[...] = getattr(problem.penalty, "center", lambda d: 0.0)(problem.d)
+    w[: problem.d].T[...] = problem.center
     if problem.intercept:
         w[problem.d] = _vector_intercept(problem) if problem.outputs else _scalar_intercept(problem)
     return w

@@ -79,19 +79,56 @@ class Problem:
         return mean if mean > 0.0 else 1.0
 
     @cached_property
-    def free_columns(self) -> npt.NDArray[np.intp]:
-        """The columns whose coefficient is not penalized and not bounded."""
-        return free_columns(self.penalty)
+    def unpenalized(self) -> npt.NDArray[np.intp]:
+        """The columns whose coefficient is not penalized."""
+        return unpenalized(self.penalty)
+
+    @cached_property
+    def open_columns(self) -> npt.NDArray[np.intp]:
+        """Those of them whose coefficient is not bounded on both sides, so that the dual is finite on one side of 0, or at 0, only."""
+        lower, upper = self.bounds
+        return self.unpenalized[~(np.isfinite(lower) & np.isfinite(upper))]
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """The bounds of the coefficients that are not penalized."""
+        size = len(self.unpenalized)
+        if "lower" not in self.penalty._fields:
+            return np.full(size, -np.inf), np.full(size, np.inf)
+        return self.penalty.lower[self.unpenalized], self.penalty.upper[self.unpenalized]
+
+    @cached_property
+    def unheld(self) -> npt.NDArray[np.intp]:
+        """Where a w with the intercept last holds what nothing keeps finite on some side."""
+        return np.append(self.open_columns, self.d) if self.intercept else self.open_columns
+
+    @cached_property
+    def unheld_bounds(self) -> tuple[Array, Array]:
+        """Their bounds; the intercept has none."""
+        kept = np.isin(self.unpenalized, self.open_columns)
+        lower, upper = (bounds[kept] for bounds in self.bounds)
+        return (np.append(lower, -np.inf), np.append(upper, np.inf)) if self.intercept else (lower, upper)
 
     @cached_property
     def unheld_columns(self) -> Array:
-        """The columns of X that no penalty holds, and the intercept's column of ones, as a dense array."""
+        """The columns that belong to these, the intercept's made of ones, as a dense array."""
         ones = np.broadcast_to(1.0, (self.n, 1))
-        if not self.free_columns.size:
+        if not self.open_columns.size:
             return ones
-        columns = self.X[:, self.free_columns]
+        columns = self.X[:, self.open_columns]
         columns = np.asarray(columns if isinstance(columns, np.ndarray) else columns.toarray(), dtype=np.float64)
         return np.hstack([columns, ones]) if self.intercept else np.ascontiguousarray(columns)
+
+    @cached_property
+    def edge(self) -> float:
+        """The norm of the bounds of the coefficients that are not penalized, where the conjugate is attained for these."""
+        bounds = np.abs(np.array(self.bounds))
+        return float(np.linalg.norm(np.max(bounds, axis=0, where=np.isfinite(bounds), initial=0.0)))
+
+    @cached_property
+    def center(self) -> Any:
+        """The coefficients nearest to 0 that the penalty allows: a number, or an array with one for each column."""
+        return self.penalty.center(self.d) if hasattr(self.penalty, "center") else 0.0
 
     @cached_property
     def penalty_is_norm(self) -> bool:
@@ -205,15 +242,10 @@ def base_convexity(penalty: Any) -> float:
     return base_convexity(penalty.penalty) if "penalty" in penalty._fields else float(penalty.convexity)
 
 
-def free_columns(penalty: Any) -> npt.NDArray[np.intp]:
-    """The columns whose coefficient is neither penalized nor held in bounds on both sides."""
+def unpenalized(penalty: Any) -> npt.NDArray[np.intp]:
+    """The columns with a factor of 0."""
     factors = column_factors(penalty)
-    if factors is None:
-        return np.empty(0, dtype=np.intp)
-    free = factors == 0.0
-    if "lower" in penalty._fields:
-        free &= ~(np.isfinite(penalty.lower) & np.isfinite(penalty.upper))
-    return np.flatnonzero(free)
+    return np.empty(0, dtype=np.intp) if factors is None else np.flatnonzero(factors == 0.0)
 
 
 def with_free(penalty: Any, kappa: float) -> Any:

@@ -94,7 +94,7 @@ class Solution:
     null : float
         The objective of the null model.
     convexity : float
-        Modulus of strong convexity of the penalty: |w - w*|^2 <= 2 gap / convexity.
+        Modulus of strong convexity of the penalty: |w - w*|^2 <= 2 gap / convexity. 0 where a coefficient is not penalized.
     status : Status
         How the solve ended; reads as a sentence.
     passes, seconds : float

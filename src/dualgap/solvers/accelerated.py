@@ -71,7 +71,7 @@ class AcceleratedProxSDCA:
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
-        if self.stop == "paper" and (problem.intercept or problem.free_columns.size):
+        if self.stop == "paper" and (problem.intercept or problem.unpenalized.size):
             return "a penalty on every coefficient and no intercept for the paper's conditions to hold"
         return euclidean(problem)
 

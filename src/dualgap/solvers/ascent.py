@@ -45,7 +45,7 @@ class Ascent:
         self.order = np.arange(problem.n, dtype=np.uint32 if problem.n < 2**32 else np.uint64)
         self.seed = run.rng.integers(1, 2**63, size=1, dtype=np.uint64)
         self.scratch = np.empty(4 * problem.outputs)
-        self.moving = np.append(problem.free_columns, problem.d) if problem.intercept else problem.free_columns
+        self.moving = np.append(problem.unpenalized, problem.d) if problem.intercept else problem.unpenalized
         self.a = problem.transposed(alpha) if np.any(alpha) else np.zeros(problem.shape)
         self.step = max(1, int(problem.n * SLICE / max(1, self._entries())))
 
@@ -73,7 +73,7 @@ class Ascent:
         free = self._free_weight(penalty.convexity + total)
         self.norms2, inverse = problem.step_norms(total, free)
         self.kappas = np.full(problem.d + 1, kappa)
-        self.kappas[problem.free_columns] = total + free
+        self.kappas[problem.unpenalized] = total + free
         self.kappas[problem.d] = free if problem.intercept else 0.0
         self.prox = Prox(with_free(penalty, free), float(total), inverse, 1.0 / free if problem.intercept else 0.0)
         if self.data is not None:
@@ -186,7 +186,7 @@ class Ascent:
         if getattr(penalty, "coupled", False):
             penalty = penalty.prepared(self.a[:d], self.ridge)
         w = problem.weights(Prox(penalty, self.ridge, 0.0, 0.0), self.a)
-        w[problem.free_columns] = 0.0
+        w[problem.unpenalized] = 0.0
         return float(np.sum(w[:d] * self.a[:d])) - problem.penalty_value(w) - 0.5 * self.ridge * float(np.sum(w[:d] ** 2))
 
     def weights(self) -> Array:

@@ -114,7 +114,7 @@ class _Newton:
 
     def _dual_estimate(self, slope: Array) -> float:
         """The dual objective of the model's dual point, if it did not have to be brought into its domain."""
-        slope[self.problem.free_columns] = 0.0
+        slope[self.problem.open_columns] = 0.0
         return -self.problem.mean_conjugate(self.alpha)[0] - self.problem.penalty_conjugate(-slope)
 
     def _search(self, direction: Array, along: Array, decrease: float) -> bool:
@@ -135,10 +135,14 @@ class _Newton:
 
 
 def gram_matrix(problem: Problem, z: Array) -> Array:
-    """(X, 1)'diag(s phi''/S)(X, 1), in blocks of rows where X is dense."""
+    """(X, 1)'diag(s phi''/S)(X, 1), in blocks of rows where X is dense.
+
+    Where a loss is linear a trace of the curvature it may have elsewhere is left, so that the model of no coefficient is unbounded.
+    """
     d = problem.d
     weights = np.empty(problem.n)
     curvatures(problem.loss, z, problem.y, problem.share, weights)
+    np.maximum(weights, RELIEF / problem.loss.smoothness * problem.share, out=weights)
     gram = np.zeros((d + 1, d + 1))
     X: Any = problem.X
     if isinstance(X, np.ndarray):

@@ -197,7 +197,7 @@ class Run:
             gap=self.gap,
             relative_gap=self.gap / self.null.value if self.null.value > 0.0 else (0.0 if self.gap == 0.0 else math.inf),
             null=self.null.value,
-            convexity=float(problem.penalty.convexity),
+            convexity=0.0 if problem.unpenalized.size else float(problem.penalty.convexity),
             status=self.status,
             passes=self.passes,
             seconds=time.perf_counter() - self.started,
