@@ -2,10 +2,11 @@
 
 a. A kernel is a plain function marked `@kernel`. Its arguments are NamedTuples (rows, loss, penalty, update rule), and numba compiles it
    once for each combination of their types.
-b. The names in `dualgap.formulas` are resolved, when a kernel is compiled, to the method of the class at hand, and inlined. Options of the
-   compiler are not inherited by what is inlined, so they are given here once. Fast-math leaves out `nnan` and `ninf`, since the infinite
-   value of a conjugate outside its domain is part of a certificate. `_nrt` is off: kernels allocate nothing, and without it numba counts
-   references to each array each time it is taken out of a NamedTuple (1.2x on text, 1.3x on short dense rows).
+b. The names in `dualgap.formulas` are resolved, when a kernel is compiled, to the method of the class at hand, and inlined: a call that is
+   left, with its dozens of arguments, costs 1.1x. Options of the compiler are not inherited by what is inlined, so they are given here
+   once. Fast-math leaves out `nnan` and `ninf`, since the infinite value of a conjugate outside its domain is part of a certificate. `_nrt`
+   is off: kernels allocate nothing, and without it numba counts references to each array each time it is taken out of a NamedTuple (1.2x on
+   text, 1.3x on short dense rows). Nobody calls a kernel from C, and not to provide for it saves a seventh of the time of compiling.
 c. Machine code is kept on disk between processes, in files named by the types and by a fingerprint of everything that went into it: an own
    loss or penalty with all it refers to, and the files of this package. numba by itself looks only at the file of the kernel, and would run
    stale code after a formula in another file changes. It also numbers its files in an index, which two processes that save at once can
@@ -39,8 +40,10 @@ from dualgap import formulas, multiclass, penalties
 from dualgap.kernels import rules
 
 FASTMATH = frozenset({"contract", "reassoc", "nsz", "arcp"})
-OPTIONS = {"fastmath": set(FASTMATH), "error_model": "numpy", "boundscheck": False, "_nrt": False}
+OPTIONS = {"fastmath": set(FASTMATH), "error_model": "numpy", "boundscheck": False, "_nrt": False, "no_cfunc_wrapper": True}
 EXACT = {**OPTIONS, "fastmath": False}
+INLINED = {**OPTIONS, "forceinline": True}
+EXACT_INLINED = {**EXACT, "forceinline": True}
 PACKAGE = Path(__file__).parents[1]
 COMPILED = ("formulas.py", "losses.py", "multiclass.py", "penalties.py", "rows.py", "kernels/*.py")
 # Modules whose code goes with a version of numba or of this package, so that their names say enough.
@@ -193,6 +196,10 @@ class _FormulaCache(FunctionCache):  # type: ignore[misc]
         code = (body, self._impl.locator.get_source_stamp(), numba.__version__, np.__version__, fingerprint(classes))
         return _digest(repr((str(sig), places, magic))), _digest(repr(code))
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was kept; numba would first import all that it can compile, which takes as long as the rest of a first fit."""
+        return self._load_overload(sig, target_context)
+
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         # whatever is wrong with a file (missing, cut short, of a disk that fails), the answer is to compile
         with suppress(Exception):
@@ -231,12 +238,12 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
 def resolved(function: Callable[..., Any], choose: Callable[..., Any]) -> None:
     """Let kernels call `function(obj, ...)`, which becomes what `choose` returns for the numba type of obj."""
 
-    @overload(function, jit_options=OPTIONS, strict=False)
+    @overload(function, jit_options=INLINED, strict=False)
     def typed(obj: Any, *_rest: Any) -> Any:
         return choose(obj)
 
 
-def jitable(function: Callable[..., Any], options: Any = OPTIONS) -> Callable[..., Any]:
+def jitable(function: Callable[..., Any], options: Any = INLINED) -> Callable[..., Any]:
     """Let kernels call a plain function of this package."""
 
     @overload(function, jit_options=options, strict=False)
@@ -248,7 +255,7 @@ def jitable(function: Callable[..., Any], options: Any = OPTIONS) -> Callable[..
 
 def exact_jitable(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a function whose sums must not be reassociated."""
-    return jitable(function, EXACT)
+    return jitable(function, EXACT_INLINED)
 
 
 @cache
