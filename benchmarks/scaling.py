@@ -181,7 +181,7 @@ def draw(timed: list[dict[str, Any]], counted: list[dict[str, Any]], name: str, 
         fitted = [1e-6 * (row * r["n"] + nonzero * r["nonzeros"]) for r in rows]
         axes.plot([r["nonzeros"] for r in rows], fitted, color="#888888", lw=1)
     axes.plot([], [], color="#888888", lw=1, label=f"{row:.0f} ns per row + {nonzero:.1f} ns per nonzero")
-    axes.set(xscale="log", yscale="log", xlabel="nonzeros", ylabel="milliseconds of a pass")
+    axes.set(xscale="log", yscale="log", xlabel="nonzeros", ylabel="milliseconds of a pass", ylim=(1.0, 100.0))
     for axes, varied in zip(panels.flat[1:], ("lambda", "n", "d"), strict=True):
         for loss in LOSSES:
             rows = [r for r in counted if r["varied"] == varied and r["loss"] == loss]
@@ -192,7 +192,13 @@ def draw(timed: list[dict[str, Any]], counted: list[dict[str, Any]], name: str, 
             middle = math.exp(np.nanmean(np.log(values / bound)))
             axes.plot(at, middle * bound, color=COLOURS[loss], lw=0.8, alpha=0.8, label="bound, moved" if loss == "logistic" else None)
         axes.set(xscale="log", yscale="log", ylabel="passes", ylim=(1.0, 1000.0))
-        axes.set_xlabel({"lambda": "$\\lambda$ (n = 100,000)", "n": "n, rows", "d": "d, columns (n = 100,000)"}[varied])
+        axes.set_xlabel(
+            {
+                "lambda": "$\\lambda$ (n = 100,000)",
+                "n": "n, rows ($\\lambda = 10^{-7}$)",
+                "d": "d, columns (n = 100,000, $\\lambda = 10^{-7}$)",
+            }[varied]
+        )
         if varied == "lambda":
             axes.invert_xaxis()
         else:

@@ -201,6 +201,7 @@ def test_watching_costs_the_solver_nothing_and_counts_no_certificate(name):
     assert np.all(np.diff(passes) >= 0.0)
     assert np.all(np.diff(passes) <= 3.0)
     assert passes[-1] <= s.passes - len(s.history)
+    assert name != "theory" or np.all(np.diff(passes) == 1.0)
     assert np.min(values) >= s.dual
 
 
@@ -315,12 +316,28 @@ def test_the_exponent_of_a_power_is_found(power, factor, at):
 @given(st.integers(2, 10**6), st.integers(1, 10**5), st.floats(1e-9, 1.0))
 def test_the_formulas_are_those_of_the_table_over_d_n(n, d, strength):
     eps = scaling.EPS
-    for name, given_ in (("SVM", {"lam": strength, "eps": eps}), ("lasso", {"eps": strength}), ("ridge", {"lam": strength})):
-        x = scaling.TASKS[name].hardness(strength)
+    cases = (
+        ("svm", {"lam": strength, "eps": eps}, strength * eps),
+        ("lasso", {"eps": strength}, strength),
+        ("ridge", {"lam": strength}, strength),
+    )
+    for name, given_, inverse in cases:
         agd = "fista" if name == "lasso" else "agd"
         for line, row in ((scaling.ACCELERATED, "this"), (scaling.BATCH, agd)):
-            assert scaling.FORMULAS[line](n, x) * d * n == pytest.approx(theory.runtime(name.lower(), row, n=n, d=d, **given_))
-    assert scaling.FORMULAS[scaling.PLAIN](n, x) * d * n == pytest.approx(theory.runtime("ridge", "sgd", n=n, d=d, lam=strength))
+            assert scaling.FORMULAS[line](n, 1.0 / inverse) * d * n == pytest.approx(theory.runtime(name, row, n=n, d=d, **given_))
+    assert scaling.FORMULAS[scaling.PLAIN](n, 1.0 / strength) * d * n == pytest.approx(
+        theory.runtime("ridge", "sgd", n=n, d=d, lam=strength)
+    )
+
+
+@pytest.mark.parametrize("name", scaling.TASKS)
+def test_the_problems_of_the_table(name):
+    one = small(n=200)
+    loss, penalty, eps, x = scaling.build(name, one, 1e-4)
+    null = dg.solve(one.X, one.y, loss=loss, penalty=penalty, tol=1e-2).null
+    assert null == pytest.approx(scaling.TASKS[name].null)
+    expected = {"SVM": 1.0 / (1e-4 * eps), "ridge": 1e4}.get(name) or (null / penalty.l1) ** 2 / eps
+    assert x == pytest.approx(expected)
 
 
 def test_runs_at_the_limit_are_left_out_of_exponents():

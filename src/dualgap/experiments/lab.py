@@ -45,7 +45,7 @@ class Lab:
     def run(self, title: str, data: DataSet, solver: Recorded, **problem: Any) -> Run:
         """What is kept of a run on a data set: how it ended, its certificate and its curve."""
         self.bar.update(self.task, description=title)
-        asked = f"{data.fingerprint} {solver} {problem}"
+        asked = f"dualgap {dg.__version__}: {data.fingerprint} {solver} {problem}"
         kept = asked in self.finished
         if not kept:
             self.finished[asked] = {"asked": asked, **_outcome(data, solver, problem)}
@@ -71,6 +71,6 @@ def _outcome(data: DataSet, solver: Recorded, problem: dict[str, Any]) -> Run:
         "dual": s.dual,
         "gap": s.gap,
         "seconds": round(s.seconds, 3),
-        "notes": [note for note in s.notes if "bound is" not in note],
+        "notes": list(s.notes),
         "curve": [[round(passes, 3), value] for passes, value in solver.curve],
     }

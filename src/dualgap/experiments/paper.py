@@ -99,7 +99,7 @@ def _figure(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> s
     write_csv(figure.curves(cells), options.output / "curves.csv")
     for name, log in (("figure", False), ("suboptimality", True)):
         figure.draw(cells, data, settings, _pictures(options.output, name), log=log)
-    return f"## Figure\n\n{figure.caption(data)}\n\n{markdown(table)}"
+    return f"## Figure\n\n{figure.caption(data)}\n\n{markdown([{k: v for k, v in row.items() if k != 'notes'} for row in table])}"
 
 
 def _scaling(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> str:

@@ -19,8 +19,8 @@ Array = npt.NDArray[np.float64]
 class Recorded:
     """A solver that keeps P(w) of each iterate, against the passes that its updates took.
 
-    A certificate counts as a pass everywhere else in this library. The paper's axis counts updates alone, so the certificates are
-    subtracted here, from the limit as well.
+    A certificate counts as a pass everywhere else in this library, and the gap of an inner problem as half of one. The paper's axis counts
+    updates alone, so evaluations are subtracted here, from the limit as well.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Recorded:
         """Run the solver under observation."""
 
         def watch(iterate: Iterate) -> None:
-            updates = run.passes - len(run.history)
+            updates = run.passes - run.evaluations
             value = primal_point(problem, iterate.weights()).value
             if self.returned:
                 value = min(value, run.best.value)

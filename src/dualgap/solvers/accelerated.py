@@ -135,7 +135,7 @@ class AcceleratedProxSDCA:
 
     def _inner_gap(self, ascent: Ascent) -> float:
         """The gap of the inner problem, which takes the scores of all rows: half a pass."""
-        ascent.run.spent(0.5)
+        ascent.run.evaluated(0.5)
         return ascent.gap()
 
     def _first_condition(self, t: int, eta: float, gap0: float, eps: float) -> str:

@@ -199,7 +199,7 @@ class _Adaptive:
             w = ascent.weights()
             away = w - ascent.center
             eps = ascent.gap()
-            self.run.spent(0.5)
+            self.run.evaluated(0.5)
             if not self.run.going or eps <= 0.5 * self.effort.kappa * self.ledger.inner(away, away):
                 break
             ascent.sweep()

@@ -57,7 +57,7 @@ class Run:
         self.status: Status | None = None
         self.history = History()
         self.notes: list[str] = []
-        self.passes = 0.0
+        self.passes = self.evaluations = 0.0
         self.next_check = 0.0
         self.pending_note = ""
         self.best_primal: PrimalPoint | None = None
@@ -145,6 +145,11 @@ class Run:
         if self.going and time.perf_counter() >= self.deadline:
             self.status = Status.TIME_LIMIT
 
+    def evaluated(self, passes: float) -> None:
+        """Account for work that moves nothing, such as the gap of an inner problem."""
+        self.evaluations += passes
+        self.spent(passes)
+
     def show(self, iterate: Iterate) -> None:
         """Show the iterate after a pass to whoever watches; what they do with it is not counted as work."""
         if self.watcher is not None:
@@ -167,6 +172,7 @@ class Run:
             kept = np.multiply(dual.alpha, dual.scale, out=self.best_dual.alpha)
             self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt)
         self.passes += 1.0
+        self.evaluations += 1.0
         self._record()
         self._plan()
         if ends and self.gap <= self.target:
