@@ -171,11 +171,11 @@ class Solution:
 
         Examples
         --------
-        >>> import tempfile, dualgap as dg
+        >>> import pathlib, tempfile, dualgap as dg
         >>> s = dg.solve([[1.0], [2.0], [3.0]], [-1.0, 1.0, 1.0], loss=dg.Logistic(), penalty=dg.L2(0.1))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     s.report(f"{folder}/r.html", feature_names=["weight"], X_test=[[2.5]], y_test=[1.0])
-        ...     "weight" in open(f"{folder}/r.html", encoding="utf-8").read()
+        ...     "weight" in pathlib.Path(folder, "r.html").read_text(encoding="utf-8")
         True
         """
         from dualgap.report.html import write_report
