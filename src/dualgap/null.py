@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dualgap.kernels import gap
 from dualgap.problem import Problem
+from dualgap.rows import frozen
 
 Array = npt.NDArray[np.float64]
 
@@ -26,9 +27,11 @@ def null_weights(problem: Problem) -> Array:
 def _scalar_intercept(problem: Problem) -> float:
     """The root of the mean derivative, which increases with b."""
     values, counts = _compressed(problem.y, problem.share)
+    alpha = np.empty(len(values))
 
     def slope(b: float) -> float:
-        return float(gap.mean_derivative(problem.loss, b, values, counts))
+        gap.dual_points(problem.loss, np.full(len(values), b), values, alpha)
+        return -float(counts @ alpha)
 
     low, high = -1.0, 1.0
     while slope(low) > 0.0 and low > -1e300:
@@ -42,7 +45,7 @@ def _compressed(y: Array, share: Array) -> tuple[Array, Array]:
     """Targets and their weights, each target once where they are the two labels of a classifier."""
     if np.all(np.abs(y) == 1.0):
         positive = float(share @ (y > 0.0))
-        return np.array([-1.0, 1.0]), np.array([1.0 - positive, positive])
+        return frozen(np.array([-1.0, 1.0])), np.array([1.0 - positive, positive])
     return y, share
 
 

@@ -1,8 +1,9 @@
 """The rows of X, in the two storages that solvers read in place: compressed sparse rows and dense rows.
 
-A storage gives `first` and `last`, the range in which the entries of row i lie, `column` and `entry`, what is there, and `fetch_head` and
-`fetch_row`, which ask for its memory ahead of use; every formula on rows is then written once. Index types are unsigned, since numba adds a
-wraparound check to each signed one (2x), and all views are read-only, so that a kernel is compiled once for both kinds of memory.
+A storage gives `first` and `last`, the range in which the entries of row i lie, `column` and `entry`, what is there, and `fetch_head`,
+`fetch_row` and `fetch_met`, which ask for memory ahead of use; every formula on rows is then written once. Index types are unsigned, since
+numba adds a wraparound check to each signed one (2x), and all views are read-only, so that a kernel is compiled once for both kinds of
+memory.
 """
 
 from typing import Any, NamedTuple
@@ -12,24 +13,28 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.kernels.compile import jitable, resolved
-from dualgap.kernels.prefetch import prefetch
+from dualgap.kernels.prefetch import fetch, fetch_at, prefetch
 
 ONE = np.uint64(1)
-LINE = 64
+# How many entries an epoch goes through while memory answers, and limits of the rows that makes.
+SPARSE_AHEAD, DENSE_AHEAD = 320, 1000
+LEAST_AHEAD, MOST_AHEAD = 2, 16
 
 
 class Csr(NamedTuple):
-    """Compressed sparse rows, as in scipy, with the indices viewed as unsigned."""
+    """Compressed sparse rows, as in scipy, with the indices viewed as unsigned; `ahead` is how many rows before its turn one is fetched."""
 
     indptr: npt.NDArray[Any]
     indices: npt.NDArray[Any]
     data: npt.NDArray[Any]
+    ahead: int = 4
 
 
 class Dense(NamedTuple):
-    """Dense rows: a C-contiguous array."""
+    """Dense rows: a C-contiguous array, and `ahead` as for sparse rows."""
 
     values: npt.NDArray[Any]
+    ahead: int = 4
 
 
 def frozen(a: npt.NDArray[Any], dtype: Any = None) -> npt.NDArray[Any]:
@@ -42,10 +47,14 @@ def frozen(a: npt.NDArray[Any], dtype: Any = None) -> npt.NDArray[Any]:
 def as_rows(X: Any) -> Csr | Dense:
     """The rows of a scipy CSR matrix or a C-contiguous array, without a copy."""
     if isinstance(X, np.ndarray):
-        return Dense(frozen(X))
+        return Dense(frozen(X), _ahead(DENSE_AHEAD * X.shape[0], X.size))
     unsigned = {4: np.uint32, 8: np.uint64}
     indptr, indices = (frozen(a, unsigned[a.itemsize]) for a in (X.indptr, X.indices))
-    return Csr(indptr, indices, frozen(X.data))
+    return Csr(indptr, indices, frozen(X.data), _ahead(SPARSE_AHEAD * X.shape[0], X.nnz))
+
+
+def _ahead(wanted: int, entries: int) -> int:
+    return max(LEAST_AHEAD, min(MOST_AHEAD, wanted // max(entries, 1)))
 
 
 def first(rows: Any, i: Any) -> Any:
@@ -69,21 +78,21 @@ def fetch_head(rows: Any, i: Any) -> Any:
 
 
 def fetch_row(rows: Any, i: Any) -> Any:
-    """Ask for the memory of row i, a cache line at a time."""
+    """Ask for the memory of row i."""
+
+
+def fetch_met(rows: Any, i: Any, u: Any) -> Any:
+    """Ask for the elements of u that row i meets; those that a dense row meets are a stream."""
 
 
 def _fetch_csr(rows: Any, i: Any) -> None:
-    begin, end = first(rows, i), last(rows, i)
-    for t in range(begin, end, np.uint64(LINE // rows.indices.itemsize)):
-        prefetch(rows.indices, t)
-    for t in range(begin, end, np.uint64(LINE // rows.data.itemsize)):
-        prefetch(rows.data, t)
+    fetch(rows.indices, first(rows, i), last(rows, i))
+    fetch(rows.data, first(rows, i), last(rows, i))
 
 
-def _fetch_dense(rows: Any, i: Any) -> None:
-    width = np.uint64(rows.values.shape[1])
-    for t in range(i * width, (i + ONE) * width, np.uint64(LINE // rows.values.itemsize)):
-        prefetch(rows.values, t)
+def _fetch_met_csr(rows: Any, i: Any, u: Any) -> None:
+    for t in range(first(rows, i), last(rows, i)):
+        fetch_at(u, np.uint64(column(rows, t)))
 
 
 def _by_storage(function: Any, csr: Any, dense: Any) -> None:
@@ -95,7 +104,8 @@ _by_storage(last, lambda rows, i: np.uint64(rows.indptr[i + ONE]), lambda rows, 
 _by_storage(column, lambda rows, t: rows.indices[t], lambda rows, t: t)
 _by_storage(entry, lambda rows, i, t: rows.data[t], lambda rows, i, t: rows.values[i, t])
 _by_storage(fetch_head, lambda rows, i: prefetch(rows.indptr, i), lambda rows, i: None)
-_by_storage(fetch_row, _fetch_csr, _fetch_dense)
+_by_storage(fetch_row, _fetch_csr, lambda rows, i: fetch_at(rows.values, i))
+_by_storage(fetch_met, _fetch_met_csr, lambda rows, i, u: None)
 
 
 @jitable

@@ -39,8 +39,10 @@ from dualgap import formulas, multiclass, penalties
 from dualgap.kernels import rules
 
 FASTMATH = frozenset({"contract", "reassoc", "nsz", "arcp"})
-OPTIONS = {"fastmath": set(FASTMATH), "error_model": "numpy", "boundscheck": False, "_nrt": False}
+OPTIONS = {"fastmath": set(FASTMATH), "error_model": "numpy", "boundscheck": False, "_nrt": False, "no_cfunc_wrapper": True}
 EXACT = {**OPTIONS, "fastmath": False}
+INLINED = {**OPTIONS, "forceinline": True}
+EXACT_INLINED = {**EXACT, "forceinline": True}
 PACKAGE = Path(__file__).parents[1]
 COMPILED = ("formulas.py", "losses.py", "multiclass.py", "penalties.py", "rows.py", "kernels/*.py")
 # Modules whose code goes with a version of numba or of this package, so that their names say enough.
@@ -193,6 +195,10 @@ class _FormulaCache(FunctionCache):  # type: ignore[misc]
         code = (body, self._impl.locator.get_source_stamp(), numba.__version__, np.__version__, fingerprint(classes))
         return _digest(repr((str(sig), places, magic))), _digest(repr(code))
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was kept, without the implementations of all of numba's functions, which only a compilation needs (half of a first fit)."""
+        return self._load_overload(sig, target_context)
+
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         # whatever is wrong with a file (missing, cut short, of a disk that fails), the answer is to compile
         with suppress(Exception):
@@ -231,12 +237,12 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
 def resolved(function: Callable[..., Any], choose: Callable[..., Any]) -> None:
     """Let kernels call `function(obj, ...)`, which becomes what `choose` returns for the numba type of obj."""
 
-    @overload(function, jit_options=OPTIONS, strict=False)
+    @overload(function, jit_options=INLINED, strict=False)
     def typed(obj: Any, *_rest: Any) -> Any:
         return choose(obj)
 
 
-def jitable(function: Callable[..., Any], options: Any = OPTIONS) -> Callable[..., Any]:
+def jitable(function: Callable[..., Any], options: Any = INLINED) -> Callable[..., Any]:
     """Let kernels call a plain function of this package."""
 
     @overload(function, jit_options=options, strict=False)
@@ -248,7 +254,7 @@ def jitable(function: Callable[..., Any], options: Any = OPTIONS) -> Callable[..
 
 def exact_jitable(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a function whose sums must not be reassociated."""
-    return jitable(function, EXACT)
+    return jitable(function, EXACT_INLINED)
 
 
 @cache

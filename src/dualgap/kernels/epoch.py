@@ -1,10 +1,14 @@
-"""One pass of Prox-SDCA over the rows of `order`, for a scalar and for a vector-valued loss.
+"""One pass of Prox-SDCA over the rows of `order`, for a scalar and for a vector-valued loss: the loop of the paper's first figure.
 
-    maximize over alpha_i    -phi*(-alpha_i) - z (alpha_i - old) - q/2 |alpha_i - old|^2,     z = x_i'w(u),  q = s_i/S |x_i|^2/(lambda +
-    kappa)
+    for each row i:    z = x_i'w
+                       new = argmax over a of -phi_i*(-a) - z (a - alpha_i) - q/2 |a - alpha_i|^2,    q = s_i/S |x_i|^2 / (lambda + kappa)
+                       u += s_i/S (new - alpha_i) x_i,    alpha_i = new
 
-The state is alpha and u = X'(s alpha)/S + kappa y, from which w is read through the penalty where it is needed. Neither loop knows the
-storage of the rows, the loss, the penalty, the update rule, or whether it runs inside the acceleration.
+The state is alpha and u = X'(s alpha)/S + kappa y. The coefficients w = argmin R(w) + kappa/2 |w|^2 - u'w are nowhere stored: each is read
+from its u, through the penalty, where a row meets it. The update rule stands for the argmax, or what the paper's Options II to V put in its
+place. The intercept is a feature that is 1 in every row; it comes last in u, and `free` is what 1/(lambda + kappa) is for it.
+
+Neither loop knows the storage of the rows, the loss, the penalty, the update rule, or whether it runs inside the acceleration.
 """
 
 from typing import Any, NamedTuple
@@ -12,11 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualgap.formulas import step, vector_step
-from dualgap.kernels.compile import jitable, kernel
-from dualgap.kernels.prefetch import prefetch
-from dualgap.rows import axpy, axpys, cost_row, dot, dots, fetch_head, fetch_row
-
-HEAD, ROW = 8, 4
+from dualgap.kernels.ahead import look_ahead
+from dualgap.kernels.compile import kernel
+from dualgap.rows import axpy, axpys, cost_row, dot, dots
 
 
 class Data(NamedTuple):
@@ -39,24 +41,11 @@ class Prox(NamedTuple):
     free: float
 
 
-@jitable
-def look_ahead(data: Any, alpha: Any, order: Any, t: Any) -> None:
-    """Fetch all that is indexed by the row eight steps ahead, and the row itself four ahead."""
-    if t + HEAD < order.shape[0]:
-        i = np.uint64(order[t + HEAD])
-        fetch_head(data.rows, i)
-        prefetch(alpha, i)
-        prefetch(data.y, i)
-        prefetch(data.norms2, i)
-    if t + ROW < order.shape[0]:
-        fetch_row(data.rows, np.uint64(order[t + ROW]))
-
-
 @kernel
 def epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any) -> None:
     """Prox-SDCA for scalar dual variables."""
     for t in range(order.shape[0]):
-        look_ahead(data, alpha, order, t)
+        look_ahead(data, alpha, u, order, t)
         i = np.uint64(order[t])
         z = dot(data.rows, i, prox, u)
         q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
@@ -72,7 +61,7 @@ def vector_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scratch: 
     k = u.shape[1]
     z, new, work = scratch[:k], scratch[k : 2 * k], scratch[2 * k :]
     for t in range(order.shape[0]):
-        look_ahead(data, alpha, order, t)
+        look_ahead(data, alpha, u, order, t)
         i = np.uint64(order[t])
         y = data.y[i]
         dots(data.rows, i, prox, u, z)

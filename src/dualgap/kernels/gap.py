@@ -95,17 +95,6 @@ def loss_sum(loss: Any, z: Any, y: Any, share: Any, norms2: Any) -> tuple[float,
 
 
 @exact_kernel
-def mean_derivative(loss: Any, z: float, y: Any, share: Any) -> float:
-    """The weighted mean of phi' at one score for all rows."""
-    total, low = 0.0, 0.0
-    for r in range(y.shape[0]):
-        term = share[r] * formulas.derivative(loss, z, y[r])
-        low += lost(total, term)
-        total += term
-    return total + low
-
-
-@exact_kernel
 def vector_loss_sum(loss: Any, start: int, z: Any, y: Any, share: Any, norms2: Any, g: Any) -> tuple[float, float]:
     """The same for a vector-valued loss; `g` holds k numbers."""
     total, low, sensitivity = 0.0, 0.0, 0.0
@@ -247,18 +236,19 @@ def row_norms(rows: Any, width: int, norms2: Any) -> bool:
     canonical = True
     for r in range(norms2.shape[0]):
         i = np.uint64(r)
+        begin, end = first(rows, i), last(rows, i)
         total = 0.0
-        previous = np.int64(-1)
-        for t in range(first(rows, i), last(rows, i)):
+        for t in range(begin, end):
             x = np.float64(entry(rows, i, t))
             total += x * x
-            j = np.int64(column(rows, t))
-            if j <= previous:
-                canonical = False
-            if j < 0 or j >= width:
-                total = np.nan
-            previous = j
-        norms2[r] = total
+        inside = ordered = True
+        for t in range(begin, end):
+            # an index that was negative is a large one as an unsigned number
+            inside &= column(rows, t) < np.uint64(width)
+        for t in range(begin + ONE, end):
+            ordered &= column(rows, t - ONE) < column(rows, t)
+        canonical &= ordered
+        norms2[r] = total if inside else np.nan
     return canonical
 
 

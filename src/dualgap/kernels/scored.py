@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dualgap.formulas import smoothness, step, value, vector_step, vector_value
+from dualgap.kernels.ahead import look_ahead
 from dualgap.kernels.compile import kernel
-from dualgap.kernels.epoch import look_ahead
 from dualgap.rows import axpy, axpys, cost_row, dot, dots
 
 BUCKETS = 4096
@@ -23,7 +23,7 @@ def scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scores: A
     gamma = smoothness(data.loss)
     total = 0.0
     for t in range(order.shape[0]):
-        look_ahead(data, alpha, order, t)
+        look_ahead(data, alpha, u, order, t)
         i = np.uint64(order[t])
         z = dot(data.rows, i, prox, u)
         q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
@@ -45,7 +45,7 @@ def vector_scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, sc
     z, new, work = scratch[:k], scratch[k : 2 * k], scratch[2 * k :]
     total = 0.0
     for t in range(order.shape[0]):
-        look_ahead(data, alpha, order, t)
+        look_ahead(data, alpha, u, order, t)
         i = np.uint64(order[t])
         y = data.y[i]
         row = cost_row(data.loss, y, i)

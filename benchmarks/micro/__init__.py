@@ -1,0 +1,1 @@
+"""Micro-benchmarks of the kernels: `python -m benchmarks.micro`."""
