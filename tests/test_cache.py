@@ -161,6 +161,28 @@ def test_a_second_process_compiles_nothing(own, tmp_path):
     assert run(SOLVES, own, tmp_path) == [[], result]
 
 
+def test_kept_code_finds_the_functions_it_calls(own, tmp_path):
+    """A process that only reads machine code has not imported what numba needs to compile it."""
+    (own / "special.py").write_text("""
+import cmath
+import math
+
+import numpy as np
+
+from own import Own
+
+class Special(Own):
+    def value(self, z, y):
+        x = abs(z - y) + 1.0
+        plain = math.erf(z) + math.lgamma(x) + math.expm1(z) + math.frexp(x)[0] + math.ldexp(x, 3) + x**y + x % 0.7 + x // 0.3 + round(x, 2)
+        return plain + np.arctan2(z, y) + np.cbrt(x) + np.hypot(z, y) + np.sin(z) + (complex(z, x) ** 1.5).real + abs(cmath.exp(1j * z))
+""")
+    body = "from special import Special\nresult = mean(Special())"
+    compiled, value = run(body, own, tmp_path)
+    assert "loss_sum" in compiled
+    assert run(body, own, tmp_path) == [[], value]
+
+
 def test_other_parameters_need_no_other_code(own, tmp_path):
     body = "result = [mean(dg.Huber(1.0)), len(compiled), mean(dg.Huber(0.5)), len(compiled)]"
     _, (first, once, second, twice) = run(body, own, tmp_path)

@@ -2,10 +2,11 @@
 
 a. A kernel is a plain function marked `@kernel`. Its arguments are NamedTuples (rows, loss, penalty, update rule), and numba compiles it
    once for each combination of their types.
-b. The names in `dualgap.formulas` are resolved, when a kernel is compiled, to the method of the class at hand, and inlined. Options of the
-   compiler are not inherited by what is inlined, so they are given here once. Fast-math leaves out `nnan` and `ninf`, since the infinite
-   value of a conjugate outside its domain is part of a certificate. `_nrt` is off: kernels allocate nothing, and without it numba counts
-   references to each array each time it is taken out of a NamedTuple (1.2x on text, 1.3x on short dense rows).
+b. The names in `dualgap.formulas` are resolved, when a kernel is compiled, to the method of the class at hand, and inlined: a call that is
+   left, with its dozens of arguments, costs 1.1x. Options of the compiler are not inherited by what is inlined, so they are given here
+   once. Fast-math leaves out `nnan` and `ninf`, since the infinite value of a conjugate outside its domain is part of a certificate. `_nrt`
+   is off: kernels allocate nothing, and without it numba counts references to each array each time it is taken out of a NamedTuple (1.2x on
+   text, 1.3x on short dense rows). Nobody calls a kernel from C, and not to provide for it saves a seventh of the time of compiling.
 c. Machine code is kept on disk between processes, in files named by the types and by a fingerprint of everything that went into it: an own
    loss or penalty with all it refers to, and the files of this package. numba by itself looks only at the file of the kernel, and would run
    stale code after a formula in another file changes. It also numbers its files in an index, which two processes that save at once can
@@ -196,7 +197,7 @@ class _FormulaCache(FunctionCache):  # type: ignore[misc]
         return _digest(repr((str(sig), places, magic))), _digest(repr(code))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was kept, without the implementations of all of numba's functions, which only a compilation needs (half of a first fit)."""
+        """What was kept; numba would first import all that it can compile, which takes as long as the rest of a first fit."""
         return self._load_overload(sig, target_context)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
