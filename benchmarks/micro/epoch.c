@@ -1,14 +1,19 @@
 /* One pass of Prox-SDCA as one would write it by hand in C: the yardstick of src/dualgap/kernels/epoch.py.
 
-Storage, loss and penalty are constants of each function below, so that the compiler sees one loop. Compiled with -DFETCH=0 the rows of the
-random order are not fetched ahead of their use. */
+Storage, loss and penalty are constants of each function below, so that the compiler sees one loop. With -DFETCH=0 nothing is fetched ahead of
+its use, with -DLARGE=... the elements of u are where it has more of them. */
 
 #include <math.h>
 #include <stdint.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define NEXT 2
+#ifndef FETCH
+#define FETCH 1
+#endif
+#ifndef LARGE
 #define LARGE (1 << 19)
+#endif
 #define MOST 64
 #define SMALLEST 1e-290
 

@@ -98,7 +98,7 @@ def main() -> None:
     found = measure(parser.parse_args().runs)
     print("| | seconds | of the processor |\n| --- | --- | --- |")
     for title, (clock, processor) in found.items():
-        print(f"| {title} | {clock:.2f} | {processor:.2f} |")
+        print(f"| {title} | {clock:.3f} | {processor:.3f} |")
 
 
 if __name__ == "__main__":

@@ -26,16 +26,16 @@ class _Problem(ctypes.Structure):
 
 
 @cache
-def library(fetch: bool) -> ctypes.CDLL:
-    """The epochs of epoch.c, with or without rows fetched ahead."""
+def library(*macros: str) -> ctypes.CDLL:
+    """The epochs of epoch.c, compiled with these macros."""
     with tempfile.TemporaryDirectory() as folder:
         target = str(Path(folder) / "epoch.so")
-        options = ["-O3", "-march=native", *MATH, f"-DFETCH={int(fetch)}", "-shared", "-fPIC"]
+        options = ["-O3", "-march=native", *MATH, *(f"-D{macro}" for macro in macros), "-shared", "-fPIC"]
         subprocess.run(["gcc", *options, str(SOURCE), "-o", target, "-lm"], check=True)
         return ctypes.CDLL(target)
 
 
-def epoch(state: State, fetch: bool) -> Any:
+def epoch(state: State, *macros: str) -> Any:
     """The epoch in C as a function of alpha and u."""
     p = state.problem
     sparse = not isinstance(p.X, np.ndarray)
@@ -44,7 +44,7 @@ def epoch(state: State, fetch: bool) -> Any:
     sizes = (p.n, p.d, p.outputs, p.rows.ahead, p.share.strides[0] // p.share.itemsize)
     packed = _Problem(*sizes, *addresses, p.loss.smoothness, p.penalty.l1, state.prox.inverse)
     name = ("sparse_" if sparse else "dense_") + NAMES[type(p.loss).__name__]
-    function = getattr(library(fetch), name)
+    function = getattr(library(*macros), name)
     function.restype = None
     pointer, size = ctypes.c_void_p, ctypes.c_int64
 

@@ -42,6 +42,15 @@ def table_like(rows: int = 522_911, columns: int = 54, seed: int = 0) -> Any:
     return X
 
 
+def even_rows(entries: int, columns: int, size: int = 16_000_000, seed: int = 0) -> sp.csr_array:
+    """Rows that all have as many nonzeros, some columns much more often than others."""
+    rng = np.random.default_rng(seed)
+    rows = size // entries
+    indices = np.sort((columns * rng.random((rows, entries)) ** 3).astype(np.int32), axis=1)
+    indptr = np.arange(0, rows * entries + 1, entries, dtype=np.int32)
+    return sp.csr_array((rng.random(rows * entries) / np.sqrt(entries), indices.ravel(), indptr), shape=(rows, columns))
+
+
 def matrices(real: bool) -> dict[str, Any]:
     """The sparse and the dense rows."""
     if real:
@@ -65,6 +74,10 @@ class State(NamedTuple):
             vector_epoch(self.data, self.prox, alpha, u, self.order, np.empty(4 * self.problem.outputs))
         else:
             epoch(self.data, self.prox, alpha, u, self.order)
+
+    def ahead(self, rows: int) -> "State":
+        """The same, fetching so many rows ahead."""
+        return self._replace(data=self.data._replace(rows=self.problem.rows._replace(ahead=rows)))
 
     @property
     def entries(self) -> int:
