@@ -144,7 +144,9 @@ def violations(case: Case, s: dg.Solution, tol: float) -> list[str]:
         wrong.append(f"suboptimality {float(true - best):.3e} > gap {s.gap:.3e}")
     if not s.primal - LD(s.gap) <= best:
         wrong.append(f"primal - gap is {float(s.primal - LD(s.gap) - best):.3e} above the optimum, gap {s.gap:.3e}")
-    if not best - LD(case.doubt) - ROUNDING * case.reference.scale <= true:
+    # with unpenalized coefficients the oracle bounds only what is within its reach, as a minimum that it came close to is
+    proved = case.reference.error <= 1e-9 or not len(case.problem.unheld)
+    if proved and not best - LD(case.doubt) - ROUNDING * case.reference.scale <= true:
         wrong.append(f"the oracle is wrong by {float(best - true):.3e}")
     intercept = np.broadcast_to(s.intercept, (1, *s.w.shape[1:]))
     point = primal_point(case.problem, np.concatenate([s.w, intercept]))

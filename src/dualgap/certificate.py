@@ -11,7 +11,8 @@ c. A penalty that is not strongly convex has an infinite conjugate outside a set
 d. s alpha for s in [0, 1] is feasible where alpha is, and is the better point while the gap is large. The search for s uses the line
    between phi*(-alpha) and phi*(0), which lies above the conjugate; its result is then evaluated exactly.
 e. The gap carries an allowance for the rounding of the terms: EPS times the sums of their sizes, and times |w| sum_i s_i |phi'| |x_i| and
-   the same with |alpha|, which bound what a relative error in each product does.
+   the same with |alpha|, which bound what a relative error in each product does; beyond the first order, what the smoothness of the loss
+   allows, or its steepest slope where it has kinks.
 """
 
 import math
@@ -55,8 +56,20 @@ def primal_point(problem: Problem, w: Array) -> PrimalPoint:
         w = np.append(problem.penalty.settled(w[: problem.d]), w[problem.d])
     loss = problem.mean_loss(w)
     penalty = problem.penalty_value(w)
-    doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty) + float(np.linalg.norm(w)) * loss.doubt)
+    doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty)) + _loss_doubt(problem, EPS * float(np.linalg.norm(w)), loss.doubt)
     return PrimalPoint(w, loss.value + penalty, doubt)
+
+
+def _loss_doubt(problem: Problem, error: float, slope: float) -> float:
+    """What errors of `error` |x_i| in the scores do to the mean loss, whose slopes times |x_i| have the mean given.
+
+    To second order; a slope says nothing of what lies behind a kink, and is the largest there is where a loss has kinks.
+    """
+    gamma, size2 = float(problem.loss.smoothness), problem.mean_norm2 + 1.0
+    if gamma > 0.0:
+        return error * slope + 0.5 * error * error * size2 / gamma
+    steepest = float(getattr(problem.loss, "lipschitz", 0.0)) * (2.0 if problem.outputs else 1.0)  # a margin has the errors of two scores
+    return error * max(slope, steepest * math.sqrt(size2))
 
 
 def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -> DualPoint:
@@ -188,7 +201,8 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
         gap.balance(problem.loss, alpha, problem.y, problem.share, columns, t, excess, slope, out)
         return float(np.max(np.abs(excess) / scale))
 
-    scale = np.maximum(np.sqrt(problem.share @ columns**2), 1e-300)
+    # an excess counts against the variables that should cancel: where only 0 is feasible, small ones are not nearly so
+    scale = np.maximum(np.sqrt(problem.share @ columns**2) * min(float(problem.share @ np.abs(alpha)), 1.0), 1e-300)
     left = move(t)
     for _ in range(60):
         if left <= 1e-16:
@@ -203,4 +217,5 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
             break
         t, left = t + step, trial
     move(t)
-    return out if left <= 1e-9 else np.zeros_like(alpha)
+    size = min(float(problem.share @ np.abs(out)) / max(float(problem.share @ np.abs(alpha)), 1e-300), 1.0)
+    return out if left <= 1e-9 * size else np.zeros_like(alpha)
