@@ -7,6 +7,7 @@
 Both keep their state between turns, and the certificate of the run is that of the best points of both. So whatever the leader does, either
 the gap halves every five passes, which can go on for 5 log2(gap/tol) passes whatever the conditioning, or the other gets as many passes as
 the leader, or it is known to be less than half as fast: its theorem promises a linear rate, so what a turn showed is what the next would.
+No theorem promises that without a smooth loss and a strongly convex penalty, so a leader that slows down is compared again now and then.
 The whole takes at most twice the passes of the better one, and those of the first turn.
 """
 
@@ -22,7 +23,7 @@ from dualgap.problem import Problem
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
-WELL, LATE = 0.2, 0.75
+WELL, LATE, SLOWER = 0.2, 0.75, 0.2
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,16 @@ class Race:
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """The race from alpha, a step of one of the two at a time."""
         leader, other = _Runner(self.fast, problem, run, alpha), _Runner(self.safe, problem, run, None)
-        passes = self.first
+        passes, compared, won = self.first, 0.0, math.nan
         while run.going:
             yield from leader.turn(passes)
-            if leader.rate < WELL and not leader.rate > 2.0 * other.rate and run.going:
+            slower = leader.rate < SLOWER * won and run.passes > 2.0 * compared
+            if leader.rate < WELL and (slower or not leader.rate > 2.0 * other.rate) and run.going:
                 yield from other.turn(passes)
                 if other.rate > leader.rate:
                     leader, other = other, leader
                     run.note(f"{type(leader.solver).__name__} took the lead.")
-                passes *= 2.0
+                passes, compared, won = 2.0 * passes, run.passes, leader.rate
 
 
 class _Runner:

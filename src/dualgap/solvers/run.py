@@ -178,7 +178,7 @@ class Run:
         if ends and self.gap <= self.target:
             self.status = Status.CERTIFIED
         elif self.going and self.gap <= 2.0 * (self.best_primal.doubt + self.best_dual.doubt):
-            self.status = Status.ROUNDING
+            self.status = Status.CERTIFIED if self.gap <= self.target else Status.ROUNDING
         return point.value
 
     def accept(self) -> None:
