@@ -7,7 +7,7 @@ Coefficients and scores travel as one array with the intercept last, so that the
 columns as the loss has outputs; a scalar loss has arrays of one dimension.
 """
 
-from collections.abc import Callable, Iterator
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -18,6 +18,9 @@ import numpy.typing as npt
 from dualgap import formulas
 from dualgap.kernels import gap
 from dualgap.kernels.epoch import Prox
+from dualgap.kernels.parted import Parted, part_rows, parted_transposed
+from dualgap.rows import Csr, row_slice
+from dualgap.team import SOLO, Team
 
 Array = npt.NDArray[np.float64]
 BLOCK = 1 << 16
@@ -32,7 +35,10 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A validated problem; `share` is s_i/S, `norms2` is |x_i|^2, `outputs` is 0 for a scalar loss and the number of classes otherwise."""
+    """A validated problem; `share` is s_i/S, `norms2` is |x_i|^2, `outputs` is 0 for a scalar loss and the number of classes otherwise.
+
+    Sums over rows are cut into a part for each member of `team`.
+    """
 
     X: Any
     rows: Any
@@ -43,6 +49,7 @@ class Problem:
     penalty: Any
     intercept: bool
     outputs: int
+    team: Team = SOLO
 
     @property
     def n(self) -> int:
@@ -51,6 +58,11 @@ class Problem:
     @property
     def d(self) -> int:
         return int(self.X.shape[1])
+
+    @property
+    def entries(self) -> int:
+        """The entries of X that are stored."""
+        return int(getattr(self.X, "nnz", self.X.size))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -63,6 +75,17 @@ class Problem:
 
     def with_loss(self, loss: Any) -> Self:
         return replace(self, loss=loss)
+
+    @cached_property
+    def alone(self) -> Self:
+        """The same problem without a team, for what a member of the team computes."""
+        return self if self.team.parts == 1 else replace(self, team=SOLO)
+
+    @property
+    def parted(self) -> tuple[Parted, int] | None:
+        """The rows cut into a range of features for each member of the team, as `part_rows` does it."""
+        found: tuple[Parted, int] | None = self.team.kept(self.rows, lambda: part_rows(self.rows, self.d, self.team))
+        return found
 
     @cached_property
     def radius2(self) -> float:
@@ -148,62 +171,118 @@ class Problem:
             return self.norms2, 1.0 / (self.penalty.convexity + kappa)
         out = np.empty(self.n)
         if factors is None:
-            gap.metric_row_norms(self.rows, np.ones(0), p, out)
-            return out, 1.0 / self.penalty.convexity
-        modulus = base_convexity(self.penalty) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free)
-        gap.metric_row_norms(self.rows, 1.0 / modulus, 2.0, out)
-        return out, 1.0
+            metric, inverse = np.ones(0), 1.0 / self.penalty.convexity
+        else:
+            metric, inverse = 1.0 / (base_convexity(self.penalty) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free)), 1.0
+        self.team.each(lambda part: gap.metric_row_norms(row_slice(self.rows, part), metric, p, out[part]), self.n)
+        return out, inverse
 
-    def blocks(self) -> Iterator[slice]:
+    def blocks(self) -> list[slice]:
         """Slices of rows small enough that a temporary array of scores does not count."""
-        size = max(1, BLOCK // max(1, self.outputs))
-        for start in range(0, self.n, size):
-            yield slice(start, min(self.n, start + size))
+        size = max(1, min(BLOCK // max(1, self.outputs), -(-self.n // self.team.parts)))
+        return [slice(start, min(self.n, start + size)) for start in range(0, self.n, size)]
 
     def scores(self, w: Array, rows: slice) -> Array:
         """x_i'w + b of the rows of a slice."""
         z = np.empty((rows.stop - rows.start, *self.shape[1:]))
-        (gap.vector_scores if self.outputs else gap.scores)(self.rows, rows.start, w, z)
+        kernel = gap.vector_scores if self.outputs else gap.scores
+        self.team.each(lambda part: kernel(self.rows, rows.start + part.start, w, z[part]), len(z))
         return z
 
     def mean_loss(self, w: Array) -> Total:
         """The weighted mean of the loss at w."""
-        return self._summed(lambda rows: self.mean_loss_of(self.scores(w, rows), rows))
+        alone = self.alone
+        parts = np.array(self.team.map(lambda rows: alone.mean_loss_of(alone.scores(w, rows), rows), self.blocks()))
+        return Total(float(parts[:, 0].sum()), float(parts[:, 1].sum()))
 
     def mean_loss_of(self, z: Array, rows: slice) -> tuple[float, float]:
         """The part of a slice of rows in the mean loss, from its scores, and in the sensitivity of the mean to rounding."""
-        args = (z, self.y[rows], self.share[rows], self.norms2[rows])
-        total, sensitivity = (
-            gap.vector_loss_sum(self.loss, rows.start, *args, np.empty(self.outputs)) if self.outputs else gap.loss_sum(self.loss, *args)
-        )
-        return float(total), float(sensitivity)
+        y, share, norms2 = self.y[rows], self.share[rows], self.norms2[rows]
 
-    def _summed(self, part: Callable[[slice], tuple[float, float]]) -> Total:
-        parts = np.array([part(rows) for rows in self.blocks()])
-        return Total(float(parts[:, 0].sum()), float(parts[:, 1].sum()))
+        def of_part(part: slice) -> tuple[float, float]:
+            args = (z[part], y[part], share[part], norms2[part])
+            if self.outputs:
+                sums = gap.vector_loss_sum(self.loss, rows.start + part.start, *args, np.empty(self.outputs))
+            else:
+                sums = gap.loss_sum(self.loss, *args)
+            return float(sums[0]), float(sums[1])
+
+        total, sensitivity = _added(self.team.each(of_part, len(z)))
+        return total, sensitivity
 
     def mean_conjugate(self, alpha: Array, scale: float = 1.0) -> tuple[float, float, float]:
         """The weighted mean of phi*(-scale alpha), that of its absolute value, and that of |alpha| |x|."""
-        args = (self.loss, alpha, scale, self.y, self.share, self.norms2)
-        sums = gap.vector_conjugate_sum(*args, np.empty(self.outputs)) if self.outputs else gap.conjugate_sum(*args)
-        return float(sums[0]), float(sums[1]), float(sums[2])
+
+        def of_part(part: slice) -> tuple[float, float, float]:
+            args = (self.loss, alpha[part], scale, self.y[part], self.share[part], self.norms2[part])
+            if self.outputs:
+                sums = gap.vector_conjugate_sum(part.start, *args, np.empty(self.outputs))
+            else:
+                sums = gap.conjugate_sum(*args)
+            return float(sums[0]), float(sums[1]), float(sums[2])
+
+        total, size, sensitivity = _added(self.team.each(of_part, self.n))
+        return total, size, sensitivity
 
     def transposed(self, alpha: Array) -> Array:
         """X'(s alpha)/S with the sum of s alpha/S last, from alpha alone and compensated."""
+        if self.team.parts > 1:
+            return self._transposed_by_team(alpha)
+        a, low = self._compensated(self.rows, self.share, alpha)
+        a += low
+        return a
+
+    def _compensated(self, rows: Any, share: Array, alpha: Array) -> tuple[Array, Array]:
+        """X'(s alpha)/S of some rows, and what it has lost to rounding."""
         a, low = np.zeros(self.shape), np.zeros(self.shape)
-        (gap.vector_transposed if self.outputs else gap.transposed)(self.rows, self.share, alpha, a, low)
+        (gap.vector_transposed if self.outputs else gap.transposed)(rows, share, alpha, a, low)
+        return a, low
+
+    def _transposed_by_team(self, alpha: Array) -> Array:
+        """The same, each member with a range of the features, or with some of the rows where these are dense or out of order."""
+        a, low = np.zeros(self.shape), np.zeros(self.shape)
+        parted = self.parted if isinstance(self.rows, Csr) else None
+        if parted is not None:
+
+            def of_range(f: int) -> None:
+                if f < self.team.parts:
+                    parted_transposed(parted[0], f, self.share, alpha, a, low)
+                else:
+                    gap.weighted_sum(self.share, alpha.reshape(self.n, -1), a[self.d :], low[self.d :])
+
+            self.team.map(of_range, range(self.team.parts + 1))
+        else:
+
+            def of_part(part: slice) -> tuple[Array, Array]:
+                return self._compensated(row_slice(self.rows, part), self.share[part], alpha[part])
+
+            for terms, lost in self.team.each(of_part, self.n):
+                gap.add_compensated(terms.reshape(-1), a.reshape(-1), low.reshape(-1))
+                low += lost
         a += low
         return a
 
     def dual_points(self, w: Array, out: Array) -> Array:
         """alpha = -phi'(X w + b), the dual point of a primal one."""
-        for rows in self.blocks():
-            z = self.scores(w, rows)
-            if self.outputs:
-                gap.vector_dual_points(self.loss, rows.start, z, self.y[rows], out[rows])
-            else:
-                gap.dual_points(self.loss, z, self.y[rows], out[rows])
+        alone = self.alone
+
+        def of_part(rows: slice) -> None:
+            alone.dual_points_of(alone.scores(w, rows), rows, out[rows])
+
+        self.team.map(of_part, self.blocks())
         return out
+
+    def dual_points_of(self, z: Array, rows: slice, out: Array) -> None:
+        """The dual points of a slice of rows, from their scores."""
+        y = self.y[rows]
+
+        def of_part(part: slice) -> None:
+            if self.outputs:
+                gap.vector_dual_points(self.loss, rows.start + part.start, z[part], y[part], out[part])
+            else:
+                gap.dual_points(self.loss, z[part], y[part], out[part])
+
+        self.team.each(of_part, len(z))
 
     def penalty_value(self, w: Array) -> float:
         """R(w), for w with the intercept last."""
@@ -228,6 +307,11 @@ class Problem:
         w = np.empty(self.shape)
         gap.read_weights(prox, u.reshape(self.d + 1, -1), w.reshape(self.d + 1, -1))
         return w
+
+
+def _added(parts: list[tuple[float, ...]]) -> tuple[float, ...]:
+    """The sums of what each part has, without a rounding error of their own."""
+    return parts[0] if len(parts) == 1 else tuple(math.fsum(numbers) if np.all(np.isfinite(numbers)) else sum(numbers) for numbers in zip(*parts, strict=True))
 
 
 def column_factors(penalty: Any) -> Array | None:

@@ -21,6 +21,7 @@ def solve(
     time_limit: float | None = None,
     warm_start: Solution | None = None,
     random_state: Any = 0,
+    n_threads: int | None = None,
     callback: Callable[[Record], Any] | None = None,
     verbose: bool = False,
 ) -> Solution:
@@ -49,6 +50,9 @@ def solve(
         An earlier solution, of another penalty or loss, or of the first rows of X.
     random_state : int or numpy Generator
         Seed of the order in which rows are visited.
+    n_threads : int, optional
+        Threads to work with, by default all cores that the process may use (less where joblib, threadpoolctl or OMP_NUM_THREADS say so); 1
+        for the caller's alone. A solve can be repeated bit by bit with the same seed and number of threads; small problems take one.
     callback : function of a Record, optional
         Called at each certificate; a true result ends the solve.
     verbose : bool
@@ -83,13 +87,12 @@ def solve(
         time_limit = check_number("time_limit", time_limit, 0.0)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of a Record, got {callback!r}")
-    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
+    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept, n_threads)
     chosen = check_solver(solver, problem)
-    null_w = null_weights(problem)
-    null = primal_point(problem, null_w)
-
+    with problem.team.at_work():
+        null = primal_point(problem, null_weights(problem))
     limits = {"tol": tol, "max_passes": float(max_passes), "time_limit": time_limit}
-    with _shown(verbose, callback, tol * null.value) as report:
+    with _shown(verbose, callback, tol * null.value) as report, problem.team.at_work():
         run = Run(problem, null, callback=report, random_state=random_state, **limits)
         run.notes += notes
         with interruptible(run):

@@ -16,6 +16,7 @@ from dualgap.kernels.epoch import Data, Prox, epoch, vector_epoch
 from dualgap.kernels.scored import scored_epoch, vector_scored_epoch
 from dualgap.problem import Problem, with_free
 from dualgap.solvers.run import Run
+from dualgap.solvers.threaded import threaded_passes
 
 Array = npt.NDArray[np.float64]
 SLICE = 1 << 24
@@ -47,11 +48,9 @@ class Ascent:
         self.scratch = np.empty(4 * problem.outputs)
         self.moving = np.append(problem.unpenalized, problem.d) if problem.intercept else problem.unpenalized
         self.a = problem.transposed(alpha) if np.any(alpha) else np.zeros(problem.shape)
-        self.step = max(1, int(problem.n * SLICE / max(1, self._entries())))
-
-    def _entries(self) -> int:
-        X = self.problem.X
-        return int(getattr(X, "nnz", X.size)) * max(1, self.problem.outputs)
+        self.step = max(1, int(problem.n * SLICE / max(1, problem.entries * max(1, problem.outputs))))
+        self.threaded = threaded_passes(problem, sampling)
+        self.unread = np.empty(problem.n if self.threaded else 0)
 
     def settle(self, center: Array, kappa: float) -> None:
         """Take up the subproblem around a center, from the alpha at hand."""
@@ -112,7 +111,9 @@ class Ascent:
         self.refresh()
         for start in range(0, len(order), self.step):
             part = order[start : start + self.step]
-            if self.problem.outputs:
+            if self.threaded:
+                self._scored(part, self.unread)
+            elif self.problem.outputs:
                 vector_epoch(self.data, self.prox, self.alpha, self.u, part, self.scratch)
             else:
                 epoch(self.data, self.prox, self.alpha, self.u, part)
@@ -127,15 +128,25 @@ class Ascent:
         loss = 0.0
         for start in range(0, len(order), self.step):
             rows = order[start : start + self.step]
-            if self.problem.outputs:
-                loss += vector_scored_epoch(self.data, self.prox, self.alpha, self.u, rows, self.scratch, scores)
-            else:
-                loss += scored_epoch(self.data, self.prox, self.alpha, self.u, rows, scores)
+            loss += self._scored(rows, scores)
             self.run.spent(part * len(rows) / max(1, len(order)))
             if not self.run.going:
                 break
         self._read_back()
         return loss
+
+    def _scored(self, rows: npt.NDArray[Any], scores: Array) -> float:
+        """Work on some rows, by the team as far as that pays; the losses met."""
+        loss = 0.0
+        if self.threaded and len(rows) > self.threaded.few:
+            done, loss = self.threaded.run(self.data, self.prox, self.alpha, self.u, rows, scores)
+            rows = rows[done:]
+        if len(rows):
+            if self.problem.outputs:
+                loss += vector_scored_epoch(self.data, self.prox, self.alpha, self.u, rows, self.scratch, scores)
+            else:
+                loss += scored_epoch(self.data, self.prox, self.alpha, self.u, rows, scores)
+        return float(loss)
 
     def mix(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put rows into a random order, in place."""
