@@ -18,8 +18,8 @@ import numpy.typing as npt
 from dualgap import formulas
 from dualgap.kernels import gap
 from dualgap.kernels.epoch import Prox
-from dualgap.kernels.parted import Parted, part_rows, parted_transposed
-from dualgap.rows import Csr, row_slice
+from dualgap.kernels.parted import Slabs, Split, slabs_of, split
+from dualgap.rows import row_slice
 from dualgap.team import SOLO, Team
 
 Array = npt.NDArray[np.float64]
@@ -82,9 +82,17 @@ class Problem:
         return self if self.team.parts == 1 else replace(self, team=SOLO)
 
     @property
-    def parted(self) -> tuple[Parted, int] | None:
-        """The rows cut into a range of features for each member of the team, as `part_rows` does it."""
-        found: tuple[Parted, int] | None = self.team.kept(self.rows, lambda: part_rows(self.rows, self.d, self.team))
+    def split(self) -> tuple[Split, int] | None:
+        """The rows cut into a range of features for each member of the team, as `split` in `kernels.parted` does it."""
+        found: tuple[Split, int] | None = self.team.kept(("split", id(self.rows)), self.rows, lambda: split(self.rows, self.d, self.team))
+        return found
+
+    @property
+    def slabs(self) -> Slabs:
+        """A copy of X, range by range."""
+        assert self.split is not None
+        source = self.split[0]
+        found: Slabs = self.team.kept(("slabs", id(self.rows)), self.rows, lambda: slabs_of(source, self.team))
         return found
 
     @cached_property
@@ -239,26 +247,20 @@ class Problem:
         return a, low
 
     def _transposed_by_team(self, alpha: Array) -> Array:
-        """The same, each member with a range of the features, or with some of the rows where these are dense or out of order."""
+        """The same, each member with some of the rows at first, and with a range of the features when these are put together."""
         a, low = np.zeros(self.shape), np.zeros(self.shape)
-        parted = self.parted if isinstance(self.rows, Csr) else None
-        if parted is not None:
 
-            def of_range(f: int) -> None:
-                if f < self.team.parts:
-                    parted_transposed(parted[0], f, self.share, alpha, a, low)
-                else:
-                    gap.weighted_sum(self.share, alpha.reshape(self.n, -1), a[self.d :], low[self.d :])
+        def of_part(part: slice) -> tuple[Array, Array]:
+            return self._compensated(row_slice(self.rows, part), self.share[part], alpha[part])
 
-            self.team.map(of_range, range(self.team.parts + 1))
-        else:
+        parts = self.team.each(of_part, self.n)
 
-            def of_part(part: slice) -> tuple[Array, Array]:
-                return self._compensated(row_slice(self.rows, part), self.share[part], alpha[part])
+        def of_range(range_: slice) -> None:
+            for terms, lost in parts:
+                gap.add_compensated(terms[range_].reshape(-1), a[range_].reshape(-1), low[range_].reshape(-1))
+                low[range_] += lost[range_]
 
-            for terms, lost in self.team.each(of_part, self.n):
-                gap.add_compensated(terms.reshape(-1), a.reshape(-1), low.reshape(-1))
-                low += lost
+        self.team.each(of_range, self.d + 1)
         a += low
         return a
 

@@ -101,13 +101,13 @@ class Team:
         self.most = parts
         self.rest = 0
         self.penalty = SHORT
-        self.memory: dict[int, tuple[Any, Any]] = {}
+        self.memory: dict[Any, tuple[Any, Any]] = {}
 
-    def kept(self, key: Any, make: Callable[[], T]) -> T:
-        """What was made for this very object, made at the first call."""
-        if id(key) not in self.memory:
-            self.memory[id(key)] = (key, make())
-        found: T = self.memory[id(key)][1]
+    def kept(self, key: Any, subject: Any, make: Callable[[], T]) -> T:
+        """What was made of a subject, made at the first call; the subject is kept, so that its identity can be in the key."""
+        if key not in self.memory:
+            self.memory[key] = (subject, make())
+        found: T = self.memory[key][1]
         return found
 
     @contextmanager

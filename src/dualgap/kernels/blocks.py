@@ -9,33 +9,35 @@
 No memory is written by two threads, there are no copies of u to merge, and sums run over the ranges in their order: the result does not
 depend on which thread did what, and u is X'(s alpha)/S + kappa y at the end of each block as it is with one thread.
 
-The rows of a block do not see one another's moves, which is sound as long as they do not conflict much. By itself a step gains at least
-(q + gamma)/2 |move|^2; together with E = R*(u + all moves) - R*(u) - w'(all moves), which the threads sum on the way, the dual objective of
-the subproblem rises by at least
+The rows of a block do not see one another's moves, which is sound as long as they do not conflict much. With
 
-    sum_i s_i/S (q_i + gamma/2) |move_i|^2 - E
+    A = sum_i s_i/S (phi*(-old_i) - phi*(-new_i) - z_i move_i),    E = R*(u + all moves) - R*(u) - w'(all moves)
 
-That is known when the block is done. Where it is negative the block is taken back in part, by the factor that makes most of it, so that
-every block ascends; where it is less than half of what it would be without conflicts, the next blocks are shorter; otherwise they grow.
+which the threads sum on the way, the dual objective of the subproblem rises by A - E; without conflicts E would be sum_i s_i/S q_i/2 move_i^2.
+So when a block is done it is known what it was worth. If it was a loss, it is taken back in part, by the factor that makes most of it (A is
+concave along the moves and E quadratic), so that every block ascends; if it gained less than half of what it would have without conflicts,
+the next blocks are shorter; otherwise they grow.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap.formulas import smoothness, step, value, vector_step, vector_value
+from dualgap.formulas import conjugate, smoothness, step, value, vector_conjugate, vector_step, vector_value
 from dualgap.kernels.compile import jitable, kernel
-from dualgap.kernels.parted import block_axpy, block_dots, gather
+from dualgap.kernels.parted import GROUP, block_axpy, block_dots, gather
 from dualgap.kernels.prefetch import prefetch
 from dualgap.kernels.threads import wait
 from dualgap.rows import cost_row
 
 HEAD = 8
-# What is summed over a block in each range: the gains of the steps, what is certain of them, the change of R*, and a size for rounding.
-STEPS, SURE, CHANGE, SIZE = range(4)
-# A block grows after so many good ones in a row.
-GOOD = 4
-SHORTER, KEEP, LONGER = -1.0, 1.0, 2.0
+# What is summed over a block in each range: what steps gain by themselves, A, E, and a size for rounding.
+STEPS, FIRST, CHANGE, SIZE = range(4)
+# What conflicts have left of the gain of a block: less makes the next ones shorter, more than the second lets them grow.
+LITTLE, ENOUGH = 0.6, 0.8
+# The state of `follow`, and the poor blocks after which the rest of a pass is left to one thread.
+LENGTH, GOOD, POOR = range(3)
+MOST_POOR = 4
 
 
 class Work(NamedTuple):
@@ -49,28 +51,49 @@ class Work(NamedTuple):
     scratch: Any
     sums: Any
     losses: Any
-    block: Any
+    pace: Any
+    length: Any
     entries: Any
 
 
 @jitable
-def judge(sums: Any, intercept: float) -> float:
-    """What part of a block may stay if not all, and otherwise whether the next blocks should be shorter or may be longer.
-
-    `intercept` is its share in the change of R*.
-    """
-    steps, sure, change, size = 0.0, 0.0, intercept, 0.0
+def judge(sums: Any, intercept: float) -> tuple[float, float]:
+    """What part of its gain conflicts have left of a block, and what part of the block may stay; `intercept` is its share in E."""
+    steps, first, change, size = 0.0, 0.0, intercept, 0.0
     for f in range(sums.shape[0]):
         steps += sums[f, STEPS]
-        sure += sums[f, SURE]
+        first += sums[f, FIRST]
         change += sums[f, CHANGE]
         size += sums[f, SIZE]
-    change -= 1e-14 * size
-    if change > sure:
-        return 0.5 * sure / change
-    if sure - change < 0.5 * steps:
-        return SHORTER
-    return LONGER if sure - change > 0.75 * steps else KEEP
+    gain = first - change + 1e-14 * size
+    left = gain / steps if gain < steps else 1.0
+    return left, 0.5 * first / change if gain < 0.0 else 1.0
+
+
+@jitable
+def follow(pace: Any, left: float, least: int, most: int, parts: int) -> None:
+    """Adapt the length of blocks to what conflicts left of the gain of the last one.
+
+    `pace` holds the length, how many good blocks there were in a row, and how many of the least length that one thread would have gained as
+    much in the same time.
+    """
+    pace[GOOD] = pace[GOOD] + 1 if left > ENOUGH else 0
+    pace[POOR] = pace[POOR] + 1 if left * parts < 1.2 and pace[LENGTH] <= least else 0
+    if left < LITTLE:
+        pace[LENGTH] = max(least, pace[LENGTH] // 2 // GROUP * GROUP)
+    elif pace[GOOD] >= 4:
+        pace[LENGTH] = min(most, 2 * pace[LENGTH])
+        pace[GOOD] = 0
+
+
+@jitable
+def own_gain(least: float, before: float, after: float, product: float, second: float) -> float:
+    """What a step gains by itself: phi*(before) - phi*(after) - z move - q/2 move^2, not less than theory has it.
+
+    The difference of two conjugates is mostly rounding where a step is tiny; `least` is (q + gamma)/2 move^2.
+    """
+    gain = before - after - product - second
+    return gain if gain > least else least
 
 
 @jitable
@@ -92,10 +115,44 @@ def sum_scores(prox: Any, intercept: Any, low: int, high: int, parts: Any, z: An
 
 
 @jitable
-def take_steps(data: Any, prox: Any, alpha: Any, rows: Any, low: int, high: int, f: int, work: Any, sums: Any, scores: Any) -> None:
+def take_step(data: Any, prox: Any, alpha: Any, i: Any, z: Any, old: Any, moves: Any, r: int, spare: Any, sums: Any, scores: Any) -> float:
+    """A new dual variable for row i, the r-th of a block: writes the old one, share times the move, and a score, adds to sums; the loss."""
+    y, share, gamma = data.y[i], data.share[i], smoothness(data.loss)
+    q = share * (data.norms2[i] * prox.inverse + prox.free)
+    length, product = 0.0, 0.0
+    if alpha.ndim == 1:
+        loss = value(data.loss, z, y)
+        old[r] = alpha[i]
+        alpha[i] = step(data.rule, data.loss, old[r], y, z, q)
+        move = alpha[i] - old[r]
+        moves[r] = share * move
+        length, product = move * move, z * move
+        before, after = conjugate(data.loss, -old[r], y), conjugate(data.loss, -alpha[i], y)
+    else:
+        k = alpha.shape[1]
+        new, work = spare[:k], spare[k : 3 * k]
+        costs = data.loss.costs[cost_row(data.loss, y, i)]
+        loss = vector_value(data.loss, z, y, costs)
+        vector_step(data.rule, data.loss, alpha[i], y, costs, z, q, new, work)
+        for m in range(k):
+            move = new[m] - alpha[i, m]
+            old[r, m], moves[r, m], alpha[i, m] = alpha[i, m], share * move, new[m]
+            work[m], work[k + m] = -old[r, m], -new[m]
+            length += move * move
+            product += z[m] * move
+        before, after = vector_conjugate(data.loss, work[:k], y, costs), vector_conjugate(data.loss, work[k : 2 * k], y, costs)
+    scores[i] = share * length * (q + gamma)
+    gain = share * own_gain(0.5 * length * (q + gamma), before, after, product, 0.5 * q * length)
+    sums[STEPS] += gain
+    sums[FIRST] += gain + 0.5 * share * q * length
+    sums[SIZE] += share * abs(product)
+    return float(share * loss)
+
+
+@jitable
+def take_steps(data: Any, prox: Any, alpha: Any, rows: Any, low: int, high: int, work: Any, f: int, sums: Any, scores: Any) -> None:
     """New dual variables for rows low to high - 1 of a block."""
-    gamma = smoothness(data.loss)
-    steps, sure, size, losses = 0.0, 0.0, 0.0, 0.0
+    sums[:] = 0.0
     for r in range(low, high):
         if r + HEAD < high:
             ahead = np.uint64(rows[r + HEAD])
@@ -103,46 +160,21 @@ def take_steps(data: Any, prox: Any, alpha: Any, rows: Any, low: int, high: int,
             prefetch(data.norms2, ahead)
             if alpha.ndim == 1:
                 prefetch(alpha, ahead)
-        i = np.uint64(rows[r])
-        y, share = data.y[i], data.share[i]
-        q = share * (data.norms2[i] * prox.inverse + prox.free)
-        length = 0.0
-        if alpha.ndim == 1:
-            z, old = work.z[r], alpha[i]
-            alpha[i] = step(data.rule, data.loss, old, y, z, q)
-            work.old[r], work.moves[r] = old, share * (alpha[i] - old)
-            length = (alpha[i] - old) * (alpha[i] - old)
-            losses += share * value(data.loss, z, y)
-            size += abs(work.moves[r] * z)
-        else:
-            k = alpha.shape[1]
-            new, spare = work.scratch[f, :k], work.scratch[f, k : 3 * k]
-            costs = data.loss.costs[cost_row(data.loss, y, i)]
-            losses += share * vector_value(data.loss, work.z[r], y, costs)
-            vector_step(data.rule, data.loss, alpha[i], y, costs, work.z[r], q, new, spare)
-            for m in range(k):
-                move = new[m] - alpha[i, m]
-                work.old[r, m], work.moves[r, m], alpha[i, m] = alpha[i, m], share * move, new[m]
-                length += move * move
-                size += abs(work.moves[r, m] * work.z[r, m])
-        scores[i] = share * length * (q + gamma)
-        steps += 0.5 * scores[i]
-        sure += share * length * (q + 0.5 * gamma)
-    sums[f, STEPS], sums[f, SURE], sums[f, SIZE] = steps, sure, size
-    work.losses[f, 0] += losses
+        loss = take_step(data, prox, alpha, np.uint64(rows[r]), work.z[r], work.old, work.moves, r, work.scratch[f], sums, scores)
+        work.losses[f, 0] += loss
 
 
 @jitable
-def take_back(kept: float, alpha: Any, rows: Any, low: int, high: int, work: Any, scores: Any) -> None:
+def take_back(kept: float, alpha: Any, rows: Any, low: int, high: int, old: Any, scores: Any) -> None:
     """Keep only a part of the moves of rows low to high - 1 of a block."""
     for r in range(low, high):
         i = np.uint64(rows[r])
         scores[i] *= kept * kept
         if alpha.ndim == 1:
-            alpha[i] = work.old[r] + kept * (alpha[i] - work.old[r])
+            alpha[i] = old[r] + kept * (alpha[i] - old[r])
         else:
             for m in range(alpha.shape[1]):
-                alpha[i, m] = work.old[r, m] + kept * (alpha[i, m] - work.old[r, m])
+                alpha[i, m] = old[r, m] + kept * (alpha[i, m] - old[r, m])
 
 
 @jitable
@@ -165,20 +197,21 @@ def move_intercept(intercept: Any, scale: float, moves: Any, count: int) -> floa
 
 @kernel
 def block_epoch(share: Any, parted: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any, work: Any, scores: Any, least: int) -> int:
-    """A pass over the rows of `order`; returns how many were done before blocks became shorter than `least`, where threads do not pay.
+    """A pass over the rows of `order`; returns how many were done before conflicts made it better to go on with one thread.
 
-    `work.block` holds the length of a block from one pass to the next.
+    `work.pace` holds the length of a block from one pass to the next.
     """
     ranges, end, d = work.parts.shape[0], order.shape[0], u.shape[0] - 1
-    intercept = work.intercept[share.first]
+    intercept, pace = work.intercept[share.first], work.pace[share.first]
+    pace[LENGTH], pace[GOOD], pace[POOR] = work.length[0], 0, 0
     if u.ndim == 1:
         intercept[0] = u[d]
     else:
         for m in range(u.shape[1]):
             intercept[m] = u[d, m]
-    block, good, t, done, page, added = work.block[0], 0, 0, 0, 0, 0.0
+    t, done, page, added = 0, 0, 0, 0.0
     while True:
-        m = 0 if block < least else min(block, end - t)
+        m = 0 if pace[POOR] >= MOST_POOR else min(pace[LENGTH], end - t)
         rows = order[t : t + m]
         for f in range(share.first, share.last):
             gather(parted, rows, np.uint64(f), work.entries)
@@ -186,19 +219,15 @@ def block_epoch(share: Any, parted: Any, data: Any, prox: Any, alpha: Any, u: An
         if not wait(share):
             break
         if done > 0:
-            verdict = judge(work.sums[page], 0.5 * prox.free * added)
-            good = good + 1 if verdict == LONGER else 0
-            if good == GOOD:
-                block, good = min(2 * block, work.moves.shape[0]), 0
-            if verdict < KEEP:
-                block //= 2
-            if 0.0 <= verdict < KEEP:
+            left, kept = judge(work.sums[page], 0.5 * prox.free * added)
+            follow(pace, left, least, work.moves.shape[0], ranges)
+            if kept < 1.0:
                 rows = order[t - done : t]
-                move_intercept(intercept, verdict - 1.0, work.moves, done)
+                move_intercept(intercept, kept - 1.0, work.moves, done)
                 for f in range(share.first, share.last):
                     gather(parted, rows, np.uint64(f), work.entries)
-                    block_axpy(parted, rows, np.uint64(f), work.entries, verdict - 1.0, work.moves, prox, u)
-                    take_back(verdict, alpha, rows, done * f // ranges, done * (f + 1) // ranges, work, scores)
+                    block_axpy(parted, rows, np.uint64(f), work.entries, kept - 1.0, work.moves, prox, u)
+                    take_back(kept, alpha, rows, done * f // ranges, done * (f + 1) // ranges, work.old, scores)
                 done = 0
                 continue
         if m == 0:
@@ -207,7 +236,7 @@ def block_epoch(share: Any, parted: Any, data: Any, prox: Any, alpha: Any, u: An
         for f in range(share.first, share.last):
             low, high = m * f // ranges, m * (f + 1) // ranges
             sum_scores(prox, intercept, low, high, work.parts, work.z)
-            take_steps(data, prox, alpha, rows, low, high, f, work, work.sums[page], scores)
+            take_steps(data, prox, alpha, rows, low, high, work, f, work.sums[page, f], scores)
         if not wait(share):
             break
         added = move_intercept(intercept, 1.0, work.moves, m)
@@ -223,7 +252,7 @@ def block_epoch(share: Any, parted: Any, data: Any, prox: Any, alpha: Any, u: An
         t += m
         done = m
     if share.first == 0:
-        work.block[0] = block
+        work.length[0] = pace[LENGTH]
         if u.ndim == 1:
             u[d] = intercept[0]
         else:

@@ -83,18 +83,6 @@ def vector_transposed(rows: Any, share: Any, alpha: Any, a: Any, low: Any) -> No
 
 
 @exact_kernel
-def weighted_sum(share: Any, alpha: Any, a: Any, low: Any) -> None:
-    """The last element of `transposed` alone, for alpha with two dimensions."""
-    k = alpha.shape[1]
-    total, rest = a.reshape(k), low.reshape(k)
-    for r in range(alpha.shape[0]):
-        for m in range(k):
-            term = share[r] * alpha[r, m]
-            rest[m] += lost(total[m], term)
-            total[m] += term
-
-
-@exact_kernel
 def add_compensated(terms: Any, a: Any, low: Any) -> None:
     """a += terms, with what is lost to rounding added to `low`."""
     for j in range(a.shape[0]):

@@ -1,16 +1,16 @@
-"""A pass of Prox-SDCA on a few threads, each with its own copy of u and its own rows; the copies are merged now and then.
+"""A pass of Prox-SDCA on several threads, each with its own copy of u and its own rows; the copies are merged now and then.
 
     each thread:    Prox-SDCA on its rows of the round, on its copy of u
     meet
     each thread:    u + the sum of all changes, in its range of the features, written to all copies
     meet
 
-There is next to nothing to wait for, and a row sees all moves but those that the other threads made in the same round. By themselves the
-steps of a round gain at least half the sum of their scores; the dual objective of the subproblem rises by that less
+A row sees all moves but those that the other threads made in the same round. The dual objective of the subproblem rises by what the steps
+gain by themselves, less
 
     X = R*(u + sum_g change_g) - R*(u) - sum_g (R*(u + change_g) - R*(u))
 
-which is summed as the copies are merged. Where X is more, the round is taken back in part, so that every round ascends, and the length of
+which is summed as the copies are merged. A round that was a loss is taken back in part, so that every round ascends, and the length of
 rounds follows X as that of blocks does in `blocks`.
 """
 
@@ -18,23 +18,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap.kernels.blocks import CHANGE, GOOD, KEEP, LONGER, SIZE, STEPS, SURE, judge
+from dualgap.kernels.blocks import CHANGE, FIRST, GOOD, LENGTH, MOST_POOR, POOR, STEPS, follow, judge, take_back, take_step
 from dualgap.kernels.compile import jitable, kernel
-from dualgap.kernels.scored import scored_epoch, vector_scored_epoch
+from dualgap.kernels.epoch import look_ahead
 from dualgap.kernels.threads import wait
-from dualgap.rows import weight
+from dualgap.rows import axpy, axpys, dot, dots, weight
 
 
 class Copies(NamedTuple):
-    """What the threads share during a pass: u before and after a round, the copies of it, old alphas, sums, losses met and scratch."""
+    """What the threads share during a pass: u before and after a round, the copies of it, old alphas, moves, sums and losses met."""
 
     u: Any
     copies: Any
     old: Any
+    moves: Any
     scratch: Any
     sums: Any
     losses: Any
-    block: Any
+    pace: Any
+    length: Any
 
 
 @jitable
@@ -94,78 +96,63 @@ def shrink(u: Any, merged: Any, kept: float, low: int, high: int) -> None:
 
 @jitable
 def work_on(data: Any, prox: Any, alpha: Any, u: Any, rows: Any, f: int, work: Any, sums: Any, scores: Any) -> None:
-    """Prox-SDCA on some rows, with what is needed to judge and to take back."""
-    old = work.old[f]
+    """Prox-SDCA on some rows, with what is needed to judge it and to take it back."""
+    sums[:] = 0.0
     for r in range(rows.shape[0]):
+        look_ahead(data, alpha, rows, r)
         i = np.uint64(rows[r])
         if alpha.ndim == 1:
-            old[r] = alpha[i]
+            z = dot(data.rows, i, prox, u)
+            work.losses[f, 0] += take_step(data, prox, alpha, i, z, work.old[f], work.moves[f], r, work.scratch[f], sums, scores)
+            if work.moves[f, r] != 0.0:
+                axpy(data.rows, i, work.moves[f, r], prox, u)
         else:
-            for m in range(alpha.shape[1]):
-                old[r, m] = alpha[i, m]
-    if alpha.ndim == 1:
-        work.losses[f, 0] += scored_epoch(data, prox, alpha, u, rows, scores)
-    else:
-        work.losses[f, 0] += vector_scored_epoch(data, prox, alpha, u, rows, work.scratch[f], scores)
-    total = 0.0
-    for r in range(rows.shape[0]):
-        total += scores[rows[r]]
-    sums[f, STEPS], sums[f, SURE], sums[f, SIZE] = 0.5 * total, 0.5 * total, 0.0
-
-
-@jitable
-def take_back(kept: float, alpha: Any, rows: Any, old: Any, scores: Any) -> None:
-    """Keep only a part of the moves of some rows."""
-    for r in range(rows.shape[0]):
-        i = np.uint64(rows[r])
-        scores[i] *= kept * kept
-        if alpha.ndim == 1:
-            alpha[i] = old[r] + kept * (alpha[i] - old[r])
-        else:
-            for m in range(alpha.shape[1]):
-                alpha[i, m] = old[r, m] + kept * (alpha[i, m] - old[r, m])
+            k = alpha.shape[1]
+            zs, spare = work.scratch[f, :k], work.scratch[f, k:]
+            dots(data.rows, i, prox, u, zs)
+            work.losses[f, 0] += take_step(data, prox, alpha, i, zs, work.old[f], work.moves[f], r, spare, sums, scores)
+            axpys(data.rows, i, 1.0, work.moves[f, r], prox, u)
 
 
 @kernel
 def round_epoch(share: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any, work: Any, scores: Any, least: int) -> int:
-    """A pass over the rows of `order`; returns how many were done before rounds became shorter than `least`, where threads do not pay.
+    """A pass over the rows of `order`; returns how many were done before conflicts made it better to go on with one thread.
 
-    `work.block` holds the number of rows that a thread takes in a round, from one pass to the next.
+    `work.length` holds the number of rows that a thread takes in a round, from one pass to the next.
     """
     parts, end, size = work.copies.shape[0], order.shape[0], u.shape[0]
-    block, good, t, page, came = work.block[0], 0, 0, 0, True
+    t, page, pace = 0, 0, work.pace[share.first]
+    pace[LENGTH], pace[GOOD], pace[POOR] = work.length[0], 0, 0
     for f in range(share.first, share.last):
         low, high = size * f // parts, size * (f + 1) // parts
         copy(u, work.u[page], low, high)
         for g in range(parts):
             copy(u, work.copies[g], low, high)
     came = wait(share)
-    while came and block >= least and t < end:
-        m = min(block, (end - t + parts - 1) // parts)
+    while came and t < end and pace[POOR] < MOST_POOR:
+        m = min(pace[LENGTH], (end - t + parts - 1) // parts)
         sums, before, merged = work.sums[page], work.u[page], work.u[1 - page]
         for f in range(share.first, share.last):
             rows = order[min(end, t + m * f) : min(end, t + m * (f + 1))]
-            work_on(data, prox, alpha, work.copies[f], rows, f, work, sums, scores)
+            work_on(data, prox, alpha, work.copies[f], rows, f, work, sums[f], scores)
         came = wait(share)
         if not came:
             break
         for f in range(share.first, share.last):
+            # what the steps gained is known as it is: X takes the place of E
+            sums[f, FIRST] = sums[f, STEPS]
             sums[f, CHANGE] = merge(prox, before, merged, work.copies, size * f // parts, size * (f + 1) // parts)
         came = wait(share)
         if not came:
             break
-        verdict = judge(sums, 0.0)
-        good = good + 1 if verdict == LONGER else 0
-        if good == GOOD:
-            block, good = min(2 * block, work.old.shape[1]), 0
-        if verdict < KEEP:
-            block //= 2
-        if 0.0 <= verdict < KEEP:
+        left, kept = judge(sums, 0.0)
+        follow(pace, left, least, work.old.shape[1], parts)
+        if kept < 1.0:
             for f in range(share.first, share.last):
                 rows = order[min(end, t + m * f) : min(end, t + m * (f + 1))]
-                take_back(verdict, alpha, rows, work.old[f], scores)
+                take_back(kept, alpha, rows, 0, rows.shape[0], work.old[f], scores)
                 low, high = size * f // parts, size * (f + 1) // parts
-                shrink(before, merged, verdict, low, high)
+                shrink(before, merged, kept, low, high)
                 for g in range(parts):
                     copy(merged, work.copies[g], low, high)
             came = wait(share)
@@ -174,5 +161,5 @@ def round_epoch(share: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any
     for f in range(share.first, share.last):
         copy(work.u[page], u, size * f // parts, size * (f + 1) // parts)
     if share.first == 0:
-        work.block[0] = block
+        work.length[0] = pace[LENGTH]
     return t

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dualgap.kernels import gap
 from dualgap.kernels.epoch import Data, Prox, epoch, vector_epoch
+from dualgap.kernels.parted import GROUP
 from dualgap.kernels.scored import scored_epoch, vector_scored_epoch
 from dualgap.problem import Problem, with_free
 from dualgap.solvers.run import Run
@@ -51,6 +52,8 @@ class Ascent:
         self.step = max(1, int(problem.n * SLICE / max(1, problem.entries * max(1, problem.outputs))))
         self.threaded = threaded_passes(problem, sampling)
         self.unread = np.empty(problem.n if self.threaded else 0)
+        if self.threaded:
+            self.step = -(-self.step // GROUP) * GROUP
 
     def settle(self, center: Array, kappa: float) -> None:
         """Take up the subproblem around a center, from the alpha at hand."""
@@ -99,7 +102,9 @@ class Ascent:
 
     def shuffle(self) -> npt.NDArray[Any]:
         """The rows of the next pass."""
-        if self.sampling == "permuted":
+        if self.threaded:
+            self.threaded.shuffle(self.order, self.seed)
+        elif self.sampling == "permuted":
             gap.shuffle(self.order, self.seed)
         else:
             gap.draw(self.order, self.problem.n, self.seed)
@@ -112,7 +117,7 @@ class Ascent:
         for start in range(0, len(order), self.step):
             part = order[start : start + self.step]
             if self.threaded:
-                self._scored(part, self.unread)
+                self._scored(part, self.unread, grouped=order is self.order)
             elif self.problem.outputs:
                 vector_epoch(self.data, self.prox, self.alpha, self.u, part, self.scratch)
             else:
@@ -128,18 +133,18 @@ class Ascent:
         loss = 0.0
         for start in range(0, len(order), self.step):
             rows = order[start : start + self.step]
-            loss += self._scored(rows, scores)
+            loss += self._scored(rows, scores, grouped=order is self.order)
             self.run.spent(part * len(rows) / max(1, len(order)))
             if not self.run.going:
                 break
         self._read_back()
         return loss
 
-    def _scored(self, rows: npt.NDArray[Any], scores: Array) -> float:
-        """Work on some rows, by the team as far as that pays; the losses met."""
+    def _scored(self, rows: npt.NDArray[Any], scores: Array, *, grouped: bool) -> float:
+        """Work on some rows, by the team as far as that pays; the losses met. `grouped` if they are in the order of `shuffle`."""
         loss = 0.0
         if self.threaded and len(rows) > self.threaded.few:
-            done, loss = self.threaded.run(self.data, self.prox, self.alpha, self.u, rows, scores)
+            done, loss = self.threaded.run(self.data, self.prox, self.alpha, self.u, rows, scores, grouped=grouped)
             rows = rows[done:]
         if len(rows):
             if self.problem.outputs:

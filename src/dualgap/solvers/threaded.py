@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
+from dualgap.kernels import gap
 from dualgap.kernels.blocks import Work, block_epoch
-from dualgap.kernels.parted import Entries, Parted
+from dualgap.kernels.parted import GROUP, Entries, Slabs, Split, expand_groups
 from dualgap.kernels.rounds import Copies, round_epoch
 from dualgap.kernels.threads import Share
 from dualgap.problem import Problem
@@ -34,21 +35,34 @@ LINE = 16
 
 
 class Passes:
-    """A team at work on the passes over a problem."""
+    """A team at work on the passes over a problem; `slabs` is the copy of X for passes over all rows, where there is one."""
 
-    def __init__(self, problem: Problem, kernel: Any, leading: tuple[Any, ...], work: Any, least: int) -> None:
-        self.team, self.kernel, self.leading, self.work, self.least = problem.team, kernel, leading, work, least
+    def __init__(self, problem: Problem, kernel: Any, leading: tuple[Any, ...], work: Any, least: int, slabs: Slabs | None = None) -> None:
+        self.team, self.kernel, self.leading, self.work, self.least, self.slabs = problem.team, kernel, leading, work, least, slabs
         self.parts = work.sums.shape[1]
         self.few = SMALL * problem.n // max(1, problem.entries * max(1, problem.outputs)) // 4
+        self.groups = np.arange(problem.n // GROUP, dtype=np.uint32)
 
-    def run(self, data: Any, prox: Any, alpha: Array, u: Array, order: npt.NDArray[Any], scores: Array) -> tuple[int, float]:
-        """Work on rows in this order; how many rows were done, and the losses met on the way."""
+    def shuffle(self, order: npt.NDArray[Any], seed: npt.NDArray[Any]) -> None:
+        """A random order of all rows, with groups of rows together where there are slabs."""
+        if self.slabs is None:
+            gap.shuffle(order, seed)
+            return
+        gap.shuffle(self.groups, seed)
+        stride, groups = self.slabs.stride, self.groups
+        self.team.each(lambda part: expand_groups(groups, stride, part.start, part.stop, order), stride)
+        order[GROUP * stride :] = np.arange(GROUP * stride, len(order))
+
+    def run(
+        self, data: Any, prox: Any, alpha: Array, u: Array, order: npt.NDArray[Any], scores: Array, *, grouped: bool
+    ) -> tuple[int, float]:
+        """Work on rows in this order, `grouped` if it is from `shuffle`; how many rows were done, and the losses met on the way."""
         work, done = self.work, [0]
+        leading = (self.slabs,) if grouped and self.slabs is not None else self.leading
         work.losses[:] = 0.0
-        work.block[0] = max(work.block[0], self.least)
 
         def job(share: Share) -> None:
-            done[0] = self.kernel(share, *self.leading, data, prox, alpha, u, order, work, scores, self.least)
+            done[0] = self.kernel(share, *leading, data, prox, alpha, u, order, work, scores, self.least)
 
         self.team.run(job, self.parts)
         return done[0], float(work.losses[:, 0].sum())
@@ -59,26 +73,25 @@ def threaded_passes(problem: Problem, sampling: str) -> Passes | None:
     team = problem.team
     if team.parts == 1 or sampling != "permuted" or formulas.penalty_is_coupled(problem.penalty):
         return None
-    length = problem.entries / problem.n
-    if team.parts > FEW and length >= PIECE * team.parts:
-        parted = problem.parted
-        if parted is not None:
-            return _blocks(problem, *parted, length)
+    cuttable = isinstance(problem.rows, Csr) and problem.entries >= PIECE * team.parts * problem.n
+    if team.parts > FEW and cuttable and problem.split is not None:
+        return _blocks(problem, *problem.split)
     if team.parts <= FEW or problem.d * max(1, problem.outputs) <= SHORT:
         return _rounds(problem, team.parts)
     return None
 
 
-def _blocks(problem: Problem, parted: Parted, most: int, length: float) -> Passes:
-    parts, tail = problem.team.parts, problem.shape[1:]
-    outputs = max(1, problem.outputs)
-    size = max(LINE, min(LONGEST_BLOCK, MOST_ENTRIES // max(1, most)))
-    least = max(1, int(WORTH / (length * outputs)))
-    block = np.array([min(size, max(FIRST_BLOCK, least))])
-    sparse = isinstance(parted.rows, Csr)
-    room = size * most + 2 * LINE if sparse else 0
-    types = (parted.rows.indices.dtype, parted.rows.data.dtype) if sparse else (np.uint32, np.float64)
-    entries = Entries(np.empty((parts, room), types[0]), np.empty((parts, room), types[1]), np.empty((parts, room), np.uint16), _lines(parts, 1, np.int64))
+def _blocks(problem: Problem, source: Split, most: int) -> Passes:
+    parts, tail, outputs = problem.team.parts, problem.shape[1:], max(1, problem.outputs)
+    size = max(GROUP, min(LONGEST_BLOCK, MOST_ENTRIES // max(1, most)) // GROUP * GROUP)
+    least = min(size, GROUP + int(WORTH * problem.n / (problem.entries * outputs)) // GROUP * GROUP)
+    room = size * most + 2 * LINE
+    entries = Entries(
+        columns=np.empty((parts, room), source.rows.indices.dtype),
+        values=np.empty((parts, room), source.rows.data.dtype),
+        row=np.empty((parts, room), np.uint16),
+        count=_lines(parts, 1, np.uint64),
+    )
     work = Work(
         parts=np.empty((parts, size + LINE, *tail)),
         z=np.empty((size, *tail)),
@@ -88,10 +101,11 @@ def _blocks(problem: Problem, parted: Parted, most: int, length: float) -> Passe
         scratch=_lines(parts, 4 * outputs),
         sums=np.zeros((2, parts, LINE)),
         losses=_lines(parts, 1),
-        block=block,
+        pace=_lines(parts, 3, np.int64),
+        length=np.array([min(size, max(FIRST_BLOCK, least))]),
         entries=entries,
     )
-    return Passes(problem, block_epoch, (parted,), work, least)
+    return Passes(problem, block_epoch, (source,), work, least, problem.slabs)
 
 
 def _rounds(problem: Problem, parts: int) -> Passes:
@@ -103,10 +117,12 @@ def _rounds(problem: Problem, parts: int) -> Passes:
         u=np.empty((2, *problem.shape)),
         copies=np.empty((parts, *problem.shape)),
         old=np.empty((parts, size, *tail)),
+        moves=np.empty((parts, size, *tail)),
         scratch=_lines(parts, 4 * outputs),
         sums=np.zeros((2, parts, LINE)),
         losses=_lines(parts, 1),
-        block=np.array([min(size, max(FIRST_ROUND, least))]),
+        pace=_lines(parts, 3, np.int64),
+        length=np.array([max(FIRST_ROUND, least)]),
     )
     return Passes(problem, round_epoch, (), work, least)
 
