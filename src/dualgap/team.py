@@ -122,10 +122,14 @@ class Team:
                 if self.parts > 1:
                     self.pool.leave(self.workers)
 
+    def parts_of(self, length: int) -> list[slice]:
+        """0 .. length cut into parts."""
+        cuts = [length * part // self.parts for part in range(self.parts + 1)]
+        return [slice(*ends) for ends in zip(cuts, cuts[1:], strict=False)]
+
     def each(self, function: Callable[[slice], T], length: int) -> list[T]:
         """The results of a function of a slice of 0 .. length, for each part."""
-        cuts = [length * part // self.parts for part in range(self.parts + 1)]
-        return self.map(function, [slice(*ends) for ends in zip(cuts, cuts[1:], strict=False)])
+        return self.map(function, self.parts_of(length))
 
     def map(self, function: Callable[[S], T], things: Sequence[S]) -> list[T]:
         """The results of a function of each thing, in their order."""

@@ -13,10 +13,10 @@ The rows of a block do not see one another's moves, which is sound as long as th
 
     A = sum_i s_i/S (phi*(-old_i) - phi*(-new_i) - z_i move_i),    E = R*(u + all moves) - R*(u) - w'(all moves)
 
-which the threads sum on the way, the dual objective of the subproblem rises by A - E; without conflicts E would be sum_i s_i/S q_i/2 move_i^2.
-So when a block is done it is known what it was worth. If it was a loss, it is taken back in part, by the factor that makes most of it (A is
-concave along the moves and E quadratic), so that every block ascends; if it gained less than half of what it would have without conflicts,
-the next blocks are shorter; otherwise they grow.
+the dual objective of the subproblem rises by A - E; without conflicts E would be sum_i s_i/S q_i/2 move_i^2. The caller bounds the length of
+a block by what theory allows. As that is an estimate, A and E are measured on the first blocks of a pass, on one in four after that, and on
+each again as soon as one was poor. A block that was a loss is taken back in part, by the factor that makes most of it (A is concave along
+the moves and E quadratic); one that gained much less than it would have without conflicts makes the next ones shorter.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ import numpy as np
 
 from dualgap.formulas import conjugate, smoothness, step, value, vector_conjugate, vector_step, vector_value
 from dualgap.kernels.compile import jitable, kernel
-from dualgap.kernels.parted import GROUP, block_axpy, block_dots, gather
+from dualgap.kernels.parted import GROUP, block_axpy, block_dots, gather, measured_axpy
 from dualgap.kernels.prefetch import prefetch
 from dualgap.kernels.threads import wait
 from dualgap.rows import cost_row
@@ -35,9 +35,9 @@ HEAD = 8
 STEPS, FIRST, CHANGE, SIZE = range(4)
 # What conflicts have left of the gain of a block: less makes the next ones shorter, more than the second lets them grow.
 LITTLE, ENOUGH = 0.6, 0.8
-# The state of `follow`, and the poor blocks after which the rest of a pass is left to one thread.
+# The state of `follow`; the poor blocks after which the rest of a pass is left to one thread; good blocks before fewer are measured.
 LENGTH, GOOD, POOR = range(3)
-MOST_POOR = 4
+MOST_POOR, TRUST, SELDOM = 4, 4, 4
 
 
 class Work(NamedTuple):
@@ -74,16 +74,15 @@ def judge(sums: Any, intercept: float) -> tuple[float, float]:
 def follow(pace: Any, left: float, least: int, most: int, parts: int) -> None:
     """Adapt the length of blocks to what conflicts left of the gain of the last one.
 
-    `pace` holds the length, how many good blocks there were in a row, and how many of the least length that one thread would have gained as
+    `pace` holds the length, how many good blocks there were in a row, and how many of the least length where one thread would have gained as
     much in the same time.
     """
     pace[GOOD] = pace[GOOD] + 1 if left > ENOUGH else 0
     pace[POOR] = pace[POOR] + 1 if left * parts < 1.2 and pace[LENGTH] <= least else 0
     if left < LITTLE:
         pace[LENGTH] = max(least, pace[LENGTH] // 2 // GROUP * GROUP)
-    elif pace[GOOD] >= 4:
+    elif pace[GOOD] > 0 and pace[GOOD] % TRUST == 0:
         pace[LENGTH] = min(most, 2 * pace[LENGTH])
-        pace[GOOD] = 0
 
 
 @jitable
@@ -115,11 +114,16 @@ def sum_scores(prox: Any, intercept: Any, low: int, high: int, parts: Any, z: An
 
 
 @jitable
-def take_step(data: Any, prox: Any, alpha: Any, i: Any, z: Any, old: Any, moves: Any, r: int, spare: Any, sums: Any, scores: Any) -> float:
-    """A new dual variable for row i, the r-th of a block: writes the old one, share times the move, and a score, adds to sums; the loss."""
+def take_step(
+    data: Any, prox: Any, alpha: Any, i: Any, z: Any, old: Any, moves: Any, r: int, spare: Any, sums: Any, scores: Any, measured: bool
+) -> float:
+    """A new dual variable for row i, the r-th of a block: writes the old one, share times the move, and a score; returns the loss.
+
+    If the block is measured, what the step gains by itself is added to `sums`.
+    """
     y, share, gamma = data.y[i], data.share[i], smoothness(data.loss)
     q = share * (data.norms2[i] * prox.inverse + prox.free)
-    length, product = 0.0, 0.0
+    length, product, before, after = 0.0, 0.0, 0.0, 0.0
     if alpha.ndim == 1:
         loss = value(data.loss, z, y)
         old[r] = alpha[i]
@@ -127,7 +131,8 @@ def take_step(data: Any, prox: Any, alpha: Any, i: Any, z: Any, old: Any, moves:
         move = alpha[i] - old[r]
         moves[r] = share * move
         length, product = move * move, z * move
-        before, after = conjugate(data.loss, -old[r], y), conjugate(data.loss, -alpha[i], y)
+        if measured:
+            before, after = conjugate(data.loss, -old[r], y), conjugate(data.loss, -alpha[i], y)
     else:
         k = alpha.shape[1]
         new, work = spare[:k], spare[k : 3 * k]
@@ -140,17 +145,21 @@ def take_step(data: Any, prox: Any, alpha: Any, i: Any, z: Any, old: Any, moves:
             work[m], work[k + m] = -old[r, m], -new[m]
             length += move * move
             product += z[m] * move
-        before, after = vector_conjugate(data.loss, work[:k], y, costs), vector_conjugate(data.loss, work[k : 2 * k], y, costs)
+        if measured:
+            before, after = vector_conjugate(data.loss, work[:k], y, costs), vector_conjugate(data.loss, work[k : 2 * k], y, costs)
     scores[i] = share * length * (q + gamma)
-    gain = share * own_gain(0.5 * length * (q + gamma), before, after, product, 0.5 * q * length)
-    sums[STEPS] += gain
-    sums[FIRST] += gain + 0.5 * share * q * length
-    sums[SIZE] += share * abs(product)
+    if measured:
+        gain = share * own_gain(0.5 * length * (q + gamma), before, after, product, 0.5 * q * length)
+        sums[STEPS] += gain
+        sums[FIRST] += gain + 0.5 * share * q * length
+        sums[SIZE] += share * abs(product)
     return float(share * loss)
 
 
 @jitable
-def take_steps(data: Any, prox: Any, alpha: Any, rows: Any, low: int, high: int, work: Any, f: int, sums: Any, scores: Any) -> None:
+def take_steps(
+    data: Any, prox: Any, alpha: Any, rows: Any, low: int, high: int, work: Any, f: int, sums: Any, scores: Any, measured: bool
+) -> None:
     """New dual variables for rows low to high - 1 of a block."""
     sums[:] = 0.0
     for r in range(low, high):
@@ -160,7 +169,8 @@ def take_steps(data: Any, prox: Any, alpha: Any, rows: Any, low: int, high: int,
             prefetch(data.norms2, ahead)
             if alpha.ndim == 1:
                 prefetch(alpha, ahead)
-        loss = take_step(data, prox, alpha, np.uint64(rows[r]), work.z[r], work.old, work.moves, r, work.scratch[f], sums, scores)
+        i = np.uint64(rows[r])
+        loss = take_step(data, prox, alpha, i, work.z[r], work.old, work.moves, r, work.scratch[f], sums, scores, measured)
         work.losses[f, 0] += loss
 
 
@@ -195,21 +205,36 @@ def move_intercept(intercept: Any, scale: float, moves: Any, count: int) -> floa
     return square
 
 
-@kernel
-def block_epoch(share: Any, parted: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any, work: Any, scores: Any, least: int) -> int:
-    """A pass over the rows of `order`; returns how many were done before conflicts made it better to go on with one thread.
+@jitable
+def start_dots(moves: Any, parts: Any, count: int) -> float:
+    """The moves of a block times the part of a range in its scores."""
+    total = 0.0
+    for r in range(count):
+        if moves.ndim == 1:
+            total += moves[r] * parts[r]
+        else:
+            for m in range(moves.shape[1]):
+                total += moves[r, m] * parts[r, m]
+    return total
 
-    `work.pace` holds the length of a block from one pass to the next.
+
+@kernel
+def block_epoch(
+    share: Any, parted: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any, work: Any, scores: Any, least: int, most: int
+) -> int:
+    """A pass over the rows of `order` in blocks of at most `most`; how many were done before it was better to go on with one thread.
+
+    `work.length` holds the length of a block from one pass to the next.
     """
     ranges, end, d = work.parts.shape[0], order.shape[0], u.shape[0] - 1
     intercept, pace = work.intercept[share.first], work.pace[share.first]
-    pace[LENGTH], pace[GOOD], pace[POOR] = work.length[0], 0, 0
+    pace[LENGTH], pace[GOOD], pace[POOR] = min(work.length[0], most), 0, 0
     if u.ndim == 1:
         intercept[0] = u[d]
     else:
         for m in range(u.shape[1]):
             intercept[m] = u[d, m]
-    t, done, page, added = 0, 0, 0, 0.0
+    t, done, page, since, added, measured = 0, 0, 0, 0, 0.0, True
     while True:
         m = 0 if pace[POOR] >= MOST_POOR else min(pace[LENGTH], end - t)
         rows = order[t : t + m]
@@ -218,37 +243,36 @@ def block_epoch(share: Any, parted: Any, data: Any, prox: Any, alpha: Any, u: An
             block_dots(parted, rows, np.uint64(f), work.entries, prox, u, work.parts[f])
         if not wait(share):
             break
-        if done > 0:
+        if done > 0 and measured:
             left, kept = judge(work.sums[page], 0.5 * prox.free * added)
-            follow(pace, left, least, work.moves.shape[0], ranges)
+            follow(pace, left, least, most, ranges)
             if kept < 1.0:
                 rows = order[t - done : t]
                 move_intercept(intercept, kept - 1.0, work.moves, done)
                 for f in range(share.first, share.last):
                     gather(parted, rows, np.uint64(f), work.entries)
-                    block_axpy(parted, rows, np.uint64(f), work.entries, kept - 1.0, work.moves, prox, u)
+                    block_axpy(parted, rows, np.uint64(f), work.entries, kept - 1.0, work.moves, u)
                     take_back(kept, alpha, rows, done * f // ranges, done * (f + 1) // ranges, work.old, scores)
                 done = 0
                 continue
         if m == 0:
             break
+        since = 0 if measured else since + 1
+        measured = pace[GOOD] < TRUST or since == SELDOM - 1
         page = 1 - page
         for f in range(share.first, share.last):
             low, high = m * f // ranges, m * (f + 1) // ranges
             sum_scores(prox, intercept, low, high, work.parts, work.z)
-            take_steps(data, prox, alpha, rows, low, high, work, f, work.sums[page, f], scores)
+            take_steps(data, prox, alpha, rows, low, high, work, f, work.sums[page, f], scores, measured)
         if not wait(share):
             break
         added = move_intercept(intercept, 1.0, work.moves, m)
         for f in range(share.first, share.last):
-            change = block_axpy(parted, rows, np.uint64(f), work.entries, 1.0, work.moves, prox, u)
-            for r in range(m):
-                if u.ndim == 1:
-                    change -= work.moves[r] * work.parts[f, r]
-                else:
-                    for l in range(u.shape[1]):
-                        change -= work.moves[r, l] * work.parts[f, r, l]
-            work.sums[page, f, CHANGE] = change
+            if measured:
+                change = measured_axpy(parted, rows, np.uint64(f), work.entries, work.moves, prox, u)
+                work.sums[page, f, CHANGE] = change - start_dots(work.moves, work.parts[f], m)
+            else:
+                block_axpy(parted, rows, np.uint64(f), work.entries, 1.0, work.moves, u)
         t += m
         done = m
     if share.first == 0:

@@ -4,10 +4,10 @@ A range of a sparse row is a few entries only, so that loops over one row at a t
 
     Slabs     a copy of X, range by range, in which eight rows are one list of entries; rows of such a group are as far apart in X as can be,
               since rows that follow one another may be alike
-    Split     X where it is, and where each range begins in each row; a block of rows is first gathered into one list of entries, eight at a
-              time whether they are needed or not
+    Split     X where it is, and where each range begins in each row; where ranges are short, a block of rows is first gathered into one list
+              of entries, eight at a time whether they are needed or not
 
-Slabs are for passes over all rows, in an order that keeps groups together, Split for passes over some. Dense rows are read where they are.
+Slabs are for passes over all rows, in an order that keeps groups together, Split for passes over some.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from dualgap.kernels.compile import jitable, kernel, resolved
 from dualgap.kernels.prefetch import prefetch
-from dualgap.rows import LINE, Csr, Dense, column, fetch_head, first, last, weight
+from dualgap.rows import LINE, column, fetch_head, first, last, weight
 
 ONE, LONGEST = np.uint64(1), np.uint64(65535)
 HEAD, ROW = 8, 4
@@ -31,7 +31,7 @@ SAMPLE = 4096
 
 
 class Split(NamedTuple):
-    """Rows and their ranges: range f of row i begins `splits[i, f]` entries after a sparse row does, and at column `bounds[f]` of a dense one."""
+    """Sparse rows and their ranges: range f of row i begins `splits[i, f]` entries after the row does."""
 
     rows: Any
     bounds: Any
@@ -61,36 +61,31 @@ class Entries(NamedTuple):
     count: Any
 
 
+@jitable
 def begin(split: Any, i: Any, f: Any) -> Any:
     """Where range f of row i begins, which is where range f - 1 ends."""
-
-
-def fetch_splits(split: Any, i: Any) -> Any:
-    """Ask for the memory that says where the ranges of row i lie."""
-
-
-def fetch_range(split: Any, i: Any, f: Any) -> Any:
-    """Ask for the memory of range f of row i."""
+    return first(split.rows, i) + np.uint64(split.splits[i, f])
 
 
 def gather(parted: Any, order: Any, f: Any, entries: Any) -> Any:
-    """Make a list of what range f of the rows of `order` holds."""
+    """Make a list of what range f of the rows of `order` holds, if there is room for it."""
 
 
 def block_dots(parted: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> Any:
     """The part of range f in X w of the rows of `order`."""
 
 
-def block_axpy(parted: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, prox: Any, u: Any) -> Any:
-    """u += scale X'moves in range f; returns w'(change) for w halfway, which is the change of R* there."""
+def block_axpy(parted: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> Any:
+    """u += scale X'moves in range f."""
 
 
-def _fetch_csr_splits(split: Any, i: Any) -> None:
-    fetch_head(split.rows, i)
-    prefetch(split.splits, i * np.uint64(split.splits.shape[1]))
+def measured_axpy(parted: Any, order: Any, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
+    """u += X'moves in range f; returns w'(change) for w halfway, which is the change of R* there."""
 
 
-def _fetch_csr_range(split: Any, i: Any, f: Any) -> None:
+@jitable
+def fetch_range(split: Any, i: Any, f: Any) -> None:
+    """Ask for the memory of range f of row i."""
     start, end = begin(split, i, f), begin(split, i, f + ONE)
     prefetch(split.rows.indices, start)
     prefetch(split.rows.data, start)
@@ -101,17 +96,13 @@ def _fetch_csr_range(split: Any, i: Any, f: Any) -> None:
             prefetch(split.rows.indices, t)
 
 
-def _fetch_dense_range(split: Any, i: Any, f: Any) -> None:
-    start = i * np.uint64(split.rows.values.shape[1])
-    for t in range(start + split.bounds[f], start + split.bounds[f + ONE], np.uint64(LINE // split.rows.values.itemsize)):
-        prefetch(split.rows.values, t)
-
-
 @jitable
 def look_ahead(split: Any, order: Any, r: Any, f: Any) -> None:
     """Fetch what says where a row's ranges are eight rows ahead, and range f four ahead."""
     if r + HEAD < order.shape[0]:
-        fetch_splits(split, np.uint64(order[r + HEAD]))
+        ahead = np.uint64(order[r + HEAD])
+        fetch_head(split.rows, ahead)
+        prefetch(split.splits, ahead * np.uint64(split.splits.shape[1]))
     if r + ROW < order.shape[0]:
         fetch_range(split, np.uint64(order[r + ROW]), f)
 
@@ -132,37 +123,38 @@ def copy_chunk(_typingctx: Any, to: Any, at: Any, source: Any, start: Any) -> An
     return types.void(to, at, source, start), codegen
 
 
-def _gather_csr(split: Any, order: Any, f: Any, entries: Any) -> None:
+def _gather_rows(split: Any, order: Any, f: Any, entries: Any) -> None:
     rows = split.rows
-    to_columns, to_values, to_row = entries.columns[f], entries.values[f], entries.row[f]
-    size = np.uint64(min(rows.indices.shape[0], rows.data.shape[0]))
-    count = np.uint64(0)
-    for r in range(order.shape[0]):
-        look_ahead(split, order, r, f)
-        i = np.uint64(order[r])
-        start, end = begin(split, i, f), begin(split, i, f + ONE)
-        length = end - start
-        if end + CHUNK <= size:
-            copy_chunk(to_columns, count, rows.indices, start)
-            copy_chunk(to_values, count, rows.data, start)
-            for s in range(CHUNK):
-                to_row[count + s] = r
-            if length > CHUNK:
-                for t in range(CHUNK, length, CHUNK):
-                    copy_chunk(to_columns, count + t, rows.indices, start + t)
-                    copy_chunk(to_values, count + t, rows.data, start + t)
-                    for s in range(CHUNK):
-                        to_row[count + t + s] = r
-        else:
-            for t in range(np.uint64(0), length):
-                to_columns[count + t], to_values[count + t], to_row[count + t] = rows.indices[start + t], rows.data[start + t], r
-        count += length
-    entries.count[f, 0] = count
+    if entries.columns.shape[1] > 0:
+        to_columns, to_values, to_row = entries.columns[f], entries.values[f], entries.row[f]
+        size = np.uint64(min(rows.indices.shape[0], rows.data.shape[0]))
+        count = np.uint64(0)
+        for r in range(order.shape[0]):
+            look_ahead(split, order, r, f)
+            i = np.uint64(order[r])
+            start, end = begin(split, i, f), begin(split, i, f + ONE)
+            length = end - start
+            if end + CHUNK <= size:
+                copy_chunk(to_columns, count, rows.indices, start)
+                copy_chunk(to_values, count, rows.data, start)
+                for s in range(CHUNK):
+                    to_row[count + s] = r
+                if length > CHUNK:
+                    for t in range(CHUNK, length, CHUNK):
+                        copy_chunk(to_columns, count + t, rows.indices, start + t)
+                        copy_chunk(to_values, count + t, rows.data, start + t)
+                        for s in range(CHUNK):
+                            to_row[count + t + s] = r
+            else:
+                for t in range(np.uint64(0), length):
+                    to_columns[count + t], to_values[count + t], to_row[count + t] = rows.indices[start + t], rows.data[start + t], r
+            count += length
+        entries.count[f, 0] = count
 
 
 @jitable
-def list_dots(columns: Any, values: Any, row: Any, start: Any, end: Any, base: Any, prox: Any, u: Any, z: Any) -> None:
-    """Add the products of entries with w to the scores of their rows."""
+def add_dots(columns: Any, values: Any, row: Any, start: Any, end: Any, base: Any, prox: Any, u: Any, z: Any) -> None:
+    """Add the products of listed entries with w to the scores of their rows."""
     for t in range(start, end):
         j, x, r = base + columns[t], values[t], row[t]
         if u.ndim == 1:
@@ -173,13 +165,23 @@ def list_dots(columns: Any, values: Any, row: Any, start: Any, end: Any, base: A
 
 
 @jitable
-def list_axpy(
-    columns: Any, values: Any, row: Any, start: Any, end: Any, base: Any, scale: Any, moves: Any, prox: Any, u: Any
-) -> float:
-    """Add entries times the moves of their rows to u; returns twice the change of R*."""
-    change = 0.0
+def add_rows(columns: Any, values: Any, row: Any, start: Any, end: Any, base: Any, scale: Any, moves: Any, u: Any) -> None:
+    """Add listed entries times the moves of their rows to u."""
     for t in range(start, end):
         j, x, r = base + columns[t], scale * values[t], row[t]
+        if u.ndim == 1:
+            u[j] += x * moves[r]
+        else:
+            for m in range(u.shape[1]):
+                u[j, m] += x * moves[r, m]
+
+
+@jitable
+def add_measured(columns: Any, values: Any, row: Any, start: Any, end: Any, base: Any, moves: Any, prox: Any, u: Any) -> float:
+    """The same, and the change of R*."""
+    change = 0.0
+    for t in range(start, end):
+        j, x, r = base + columns[t], values[t], row[t]
         if u.ndim == 1:
             old, move = u[j], x * moves[r]
             u[j] = old + move
@@ -189,82 +191,56 @@ def list_axpy(
                 old, move = u[j, m], x * moves[r, m]
                 u[j, m] = old + move
                 change += move * (weight(prox, old, j) + weight(prox, u[j, m], j))
-    return change
-
-
-def _csr_dots(split: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
-    z[: order.shape[0]] = 0.0
-    list_dots(entries.columns[f], entries.values[f], entries.row[f], np.uint64(0), entries.count[f, 0], np.uint64(0), prox, u, z)
-
-
-def _csr_axpy(split: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, prox: Any, u: Any) -> Any:
-    columns, values, row, end = entries.columns[f], entries.values[f], entries.row[f], entries.count[f, 0]
-    return 0.5 * list_axpy(columns, values, row, np.uint64(0), end, np.uint64(0), scale, moves, prox, u)
-
-
-@jitable
-def group_of(slabs: Any, order: Any, r: Any) -> Any:
-    """The group that begins with row r of a block."""
-    i = np.uint64(order[r])
-    stride = np.uint64(slabs.stride)
-    return i if i < stride else stride
-
-
-@jitable
-def fetch_group(slabs: Any, f: Any, g: Any) -> None:
-    """Ask for the memory of a group."""
-    for t in range(slabs.starts[f, g], slabs.starts[f, g + ONE], np.uint64(LINE // slabs.values.itemsize)):
-        prefetch(slabs.values, t)
-    prefetch(slabs.columns, slabs.starts[f, g])
-    prefetch(slabs.columns, slabs.starts[f, g + ONE])
-    prefetch(slabs.row, slabs.starts[f, g])
-
-
-def _slab_dots(slabs: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
-    z[: order.shape[0]] = 0.0
-    for r in range(0, order.shape[0], GROUP):
-        if r + 4 * GROUP < order.shape[0]:
-            prefetch(slabs.starts, f * np.uint64(slabs.starts.shape[1]) + group_of(slabs, order, r + 4 * GROUP))
-        if r + 2 * GROUP < order.shape[0]:
-            fetch_group(slabs, f, group_of(slabs, order, r + 2 * GROUP))
-        g = group_of(slabs, order, r)
-        start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
-        list_dots(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], prox, u, z[r:])
-
-
-def _slab_axpy(slabs: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, prox: Any, u: Any) -> Any:
-    change = 0.0
-    for r in range(0, order.shape[0], GROUP):
-        g = group_of(slabs, order, r)
-        start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
-        change += list_axpy(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], scale, moves[r:], prox, u)
     return 0.5 * change
 
 
-def _dense_dots(split: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
+def _row_dots(split: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
+    z[: order.shape[0]] = 0.0
+    if entries.columns.shape[1] > 0:
+        add_dots(entries.columns[f], entries.values[f], entries.row[f], np.uint64(0), entries.count[f, 0], np.uint64(0), prox, u, z)
+        return
     for r in range(order.shape[0]):
         look_ahead(split, order, r, f)
         i = np.uint64(order[r])
+        start, end = begin(split, i, f), begin(split, i, f + ONE)
         if u.ndim == 1:
             total = 0.0
-            for j in range(split.bounds[f], split.bounds[f + ONE]):
-                total += split.rows.values[i, j] * weight(prox, u[j], j)
+            for t in range(start, end):
+                j = split.rows.indices[t]
+                total += split.rows.data[t] * weight(prox, u[j], j)
             z[r] = total
         else:
-            for m in range(u.shape[1]):
-                z[r, m] = 0.0
-            for j in range(split.bounds[f], split.bounds[f + ONE]):
-                x = split.rows.values[i, j]
+            for t in range(start, end):
+                j, x = split.rows.indices[t], split.rows.data[t]
                 for m in range(u.shape[1]):
                     z[r, m] += x * weight(prox, u[j, m], j)
 
 
-def _dense_axpy(split: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, prox: Any, u: Any) -> Any:
+def _row_axpy(split: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> None:
+    if entries.columns.shape[1] > 0:
+        columns, values, row, count = entries.columns[f], entries.values[f], entries.row[f], entries.count[f, 0]
+        add_rows(columns, values, row, np.uint64(0), count, np.uint64(0), scale, moves, u)
+        return
+    for r in range(order.shape[0]):
+        i = np.uint64(order[r])
+        for t in range(begin(split, i, f), begin(split, i, f + ONE)):
+            j, x = split.rows.indices[t], scale * split.rows.data[t]
+            if u.ndim == 1:
+                u[j] += x * moves[r]
+            else:
+                for m in range(u.shape[1]):
+                    u[j, m] += x * moves[r, m]
+
+
+def _measured_row_axpy(split: Any, order: Any, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
+    if entries.columns.shape[1] > 0:
+        columns, values, row, count = entries.columns[f], entries.values[f], entries.row[f], entries.count[f, 0]
+        return add_measured(columns, values, row, np.uint64(0), count, np.uint64(0), moves, prox, u)
     change = 0.0
     for r in range(order.shape[0]):
         i = np.uint64(order[r])
-        for j in range(split.bounds[f], split.bounds[f + ONE]):
-            x = scale * split.rows.values[i, j]
+        for t in range(begin(split, i, f), begin(split, i, f + ONE)):
+            j, x = split.rows.indices[t], split.rows.data[t]
             if u.ndim == 1:
                 old, move = u[j], x * moves[r]
                 u[j] = old + move
@@ -277,21 +253,63 @@ def _dense_axpy(split: Any, order: Any, f: Any, entries: Any, scale: Any, moves:
     return 0.5 * change
 
 
-def _by_storage(function: Any, csr: Any, dense: Any, slabs: Any = None) -> None:
-    def choose(parted: Any) -> Any:
-        if parted.instance_class is Slabs:
-            return slabs
-        return csr if parted.types[0].instance_class is Csr else dense
+@jitable
+def group_of(slabs: Any, order: Any, r: Any) -> Any:
+    """The group that begins with row r of a block."""
+    i = np.uint64(order[r])
+    stride = np.uint64(slabs.stride)
+    return i if i < stride else stride
 
-    resolved(function, choose)
+
+@jitable
+def fetch_group(slabs: Any, f: Any, order: Any, r: Any) -> None:
+    """Ask for what says where a group lies four groups ahead, and for the group two ahead."""
+    if r + 4 * GROUP < order.shape[0]:
+        prefetch(slabs.starts, f * np.uint64(slabs.starts.shape[1]) + group_of(slabs, order, r + 4 * GROUP))
+    if r + 2 * GROUP < order.shape[0]:
+        g = group_of(slabs, order, r + 2 * GROUP)
+        start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
+        for t in range(start, end, np.uint64(LINE // slabs.values.itemsize)):
+            prefetch(slabs.values, t)
+        for t in range(start, end, np.uint64(LINE // slabs.columns.itemsize)):
+            prefetch(slabs.columns, t)
+        for t in range(start, end, np.uint64(LINE)):
+            prefetch(slabs.row, t)
 
 
-_by_storage(begin, lambda split, i, f: first(split.rows, i) + np.uint64(split.splits[i, f]), lambda split, i, f: split.bounds[f])
-_by_storage(fetch_splits, _fetch_csr_splits, lambda split, i: None)
-_by_storage(fetch_range, _fetch_csr_range, _fetch_dense_range)
-_by_storage(gather, _gather_csr, lambda parted, order, f, entries: None, lambda parted, order, f, entries: None)
-_by_storage(block_dots, _csr_dots, _dense_dots, _slab_dots)
-_by_storage(block_axpy, _csr_axpy, _dense_axpy, _slab_axpy)
+def _slab_dots(slabs: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
+    z[: order.shape[0]] = 0.0
+    for r in range(0, order.shape[0], GROUP):
+        fetch_group(slabs, f, order, r)
+        g = group_of(slabs, order, r)
+        start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
+        add_dots(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], prox, u, z[r:])
+
+
+def _slab_axpy(slabs: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> None:
+    for r in range(0, order.shape[0], GROUP):
+        g = group_of(slabs, order, r)
+        start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
+        add_rows(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], scale, moves[r:], u)
+
+
+def _measured_slab_axpy(slabs: Any, order: Any, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
+    change = 0.0
+    for r in range(0, order.shape[0], GROUP):
+        g = group_of(slabs, order, r)
+        start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
+        change += add_measured(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], moves[r:], prox, u)
+    return change
+
+
+def _by_storage(function: Any, of_split: Any, of_slabs: Any) -> None:
+    resolved(function, lambda parted: of_slabs if parted.instance_class is Slabs else of_split)
+
+
+_by_storage(gather, _gather_rows, lambda parted, order, f, entries: None)
+_by_storage(block_dots, _row_dots, _slab_dots)
+_by_storage(block_axpy, _row_axpy, _slab_axpy)
+_by_storage(measured_axpy, _measured_row_axpy, _measured_slab_axpy)
 
 
 @kernel
@@ -371,14 +389,11 @@ def expand_groups(groups: Any, stride: int, low: int, high: int, order: Any) -> 
 
 
 def split(rows: Any, d: int, team: Any) -> tuple[Split, int] | None:
-    """Rows cut into ranges of features of about the same size, one for each part of a team's jobs, and the most entries of a range of a row.
+    """Sparse rows cut into ranges of about the same size, one for each part of a team's jobs, and the most entries of a range of a row.
 
     None if columns of a row are out of order, or if a row is too long for two bytes to say where its ranges begin.
     """
     parts = team.parts
-    if isinstance(rows, Dense):
-        bounds = np.array([d * f // parts for f in range(parts + 1)], dtype=np.uint64)
-        return Split(rows, bounds, np.empty((0, 0), np.uint16)), 0
     n = len(rows.indptr) - 1
     counts = np.zeros(d, np.int64)
     count_columns(rows, max(1, n // SAMPLE), counts)

@@ -103,26 +103,26 @@ def work_on(data: Any, prox: Any, alpha: Any, u: Any, rows: Any, f: int, work: A
         i = np.uint64(rows[r])
         if alpha.ndim == 1:
             z = dot(data.rows, i, prox, u)
-            work.losses[f, 0] += take_step(data, prox, alpha, i, z, work.old[f], work.moves[f], r, work.scratch[f], sums, scores)
+            work.losses[f, 0] += take_step(data, prox, alpha, i, z, work.old[f], work.moves[f], r, work.scratch[f], sums, scores, True)
             if work.moves[f, r] != 0.0:
                 axpy(data.rows, i, work.moves[f, r], prox, u)
         else:
             k = alpha.shape[1]
             zs, spare = work.scratch[f, :k], work.scratch[f, k:]
             dots(data.rows, i, prox, u, zs)
-            work.losses[f, 0] += take_step(data, prox, alpha, i, zs, work.old[f], work.moves[f], r, spare, sums, scores)
+            work.losses[f, 0] += take_step(data, prox, alpha, i, zs, work.old[f], work.moves[f], r, spare, sums, scores, True)
             axpys(data.rows, i, 1.0, work.moves[f, r], prox, u)
 
 
 @kernel
-def round_epoch(share: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any, work: Any, scores: Any, least: int) -> int:
-    """A pass over the rows of `order`; returns how many were done before conflicts made it better to go on with one thread.
+def round_epoch(share: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any, work: Any, scores: Any, least: int, most: int) -> int:
+    """A pass over the rows of `order`, at most `most` for each thread in a round; how many were done before one thread did better.
 
     `work.length` holds the number of rows that a thread takes in a round, from one pass to the next.
     """
     parts, end, size = work.copies.shape[0], order.shape[0], u.shape[0]
     t, page, pace = 0, 0, work.pace[share.first]
-    pace[LENGTH], pace[GOOD], pace[POOR] = work.length[0], 0, 0
+    pace[LENGTH], pace[GOOD], pace[POOR] = min(work.length[0], most), 0, 0
     for f in range(share.first, share.last):
         low, high = size * f // parts, size * (f + 1) // parts
         copy(u, work.u[page], low, high)
@@ -146,7 +146,7 @@ def round_epoch(share: Any, data: Any, prox: Any, alpha: Any, u: Any, order: Any
         if not came:
             break
         left, kept = judge(sums, 0.0)
-        follow(pace, left, least, work.old.shape[1], parts)
+        follow(pace, left, least, most, parts)
         if kept < 1.0:
             for f in range(share.first, share.last):
                 rows = order[min(end, t + m * f) : min(end, t + m * (f + 1))]

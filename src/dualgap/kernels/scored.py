@@ -65,8 +65,8 @@ def vector_scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, sc
 
 
 @kernel
-def small_scores(scores: Any, part: float, buckets: Any) -> float:
-    """A threshold below which the scores carry about `part` of the total, from a histogram of their exponents."""
+def histogram(scores: Any, buckets: Any) -> float:
+    """Sum scores by their exponents, two buckets to a power of two; returns the sum of all."""
     buckets[:] = 0.0
     total = 0.0
     for i in range(scores.shape[0]):
@@ -74,6 +74,12 @@ def small_scores(scores: Any, part: float, buckets: Any) -> float:
             total += scores[i]
             mantissa, exponent = math.frexp(scores[i])
             buckets[2 * (exponent + 1023) + (1 if mantissa >= 0.75 else 0)] += scores[i]
+    return total
+
+
+@kernel
+def small_scores(buckets: Any, total: float, part: float) -> float:
+    """A threshold below which the scores of a histogram carry about `part` of the total."""
     carried = 0.0
     for b in range(buckets.shape[0]):
         carried += buckets[b]

@@ -49,9 +49,9 @@ class Ascent:
         self.scratch = np.empty(4 * problem.outputs)
         self.moving = np.append(problem.unpenalized, problem.d) if problem.intercept else problem.unpenalized
         self.a = problem.transposed(alpha) if np.any(alpha) else np.zeros(problem.shape)
-        self.step = max(1, int(problem.n * SLICE / max(1, problem.entries * max(1, problem.outputs))))
         self.threaded = threaded_passes(problem, sampling)
         self.unread = np.empty(problem.n if self.threaded else 0)
+        self.step = max(1, int(problem.n * SLICE / max(1, problem.entries * max(1, problem.outputs))))
         if self.threaded:
             self.step = -(-self.step // GROUP) * GROUP
 
@@ -84,11 +84,12 @@ class Ascent:
     def _free_weight(self, modulus: float) -> float:
         """A proximal weight that lets a coefficient which costs nothing move as freely as a penalized one."""
         problem = self.problem
-        if self.free_ratio is not None and self.kappa > 0.0:
-            return self.kappa * self.free_ratio
         gamma = float(problem.loss.smoothness)
+        factor = self.threaded.free_factor if self.threaded else 1.0
+        if self.free_ratio is not None and self.kappa > 0.0:
+            return self.kappa * self.free_ratio * factor
         weight = modulus / problem.mean_norm2
-        return min(weight, 1.0 / (gamma * problem.n)) if gamma > 0.0 else weight
+        return factor * (min(weight, 1.0 / (gamma * problem.n)) if gamma > 0.0 else weight)
 
     def refresh(self) -> None:
         """Give a penalty that couples coefficients its state, anew for each pass so that rounding does not pile up."""
