@@ -198,7 +198,14 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
     t, excess, slope, out = np.zeros(p), np.empty(p), np.empty((p, p)), np.empty(problem.n)
 
     def move(t: Array) -> float:
-        gap.balance(problem.loss, alpha, problem.y, problem.share, columns, t, excess, slope, out)
+        def of_part(part: slice) -> tuple[Array, Array]:
+            sums = np.empty(p), np.empty((p, p))
+            gap.balance(problem.loss, alpha[part], problem.y[part], problem.share[part], columns[part], t, *sums, out[part])
+            return sums
+
+        parts = problem.team.each(of_part, problem.n)
+        excess[:] = sum(part[0] for part in parts)
+        slope[:] = sum(part[1] for part in parts)
         return float(np.max(np.abs(excess) / scale))
 
     # an excess counts against the variables that should cancel: where only 0 is feasible, small ones are not nearly so

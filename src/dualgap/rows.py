@@ -60,8 +60,8 @@ def _ahead(wanted: int, entries: int) -> int:
 def row_slice(rows: Any, part: slice) -> Any:
     """Some consecutive rows."""
     if isinstance(rows, Dense):
-        return Dense(rows.values[part])
-    return Csr(rows.indptr[part.start : part.stop + 1], rows.indices, rows.data)
+        return Dense(rows.values[part], rows.ahead)
+    return Csr(rows.indptr[part.start : part.stop + 1], rows.indices, rows.data, rows.ahead)
 
 
 def first(rows: Any, i: Any) -> Any:

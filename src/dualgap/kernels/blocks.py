@@ -26,7 +26,7 @@ import numpy as np
 from dualgap.formulas import conjugate, smoothness, step, value, vector_conjugate, vector_step, vector_value
 from dualgap.kernels.compile import jitable, kernel
 from dualgap.kernels.parted import GROUP, block_axpy, block_dots, gather, measured_axpy
-from dualgap.kernels.prefetch import prefetch
+from dualgap.kernels.prefetch import fetch_at, prefetch
 from dualgap.kernels.threads import wait
 from dualgap.rows import cost_row
 
@@ -157,18 +157,24 @@ def take_step(
 
 
 @jitable
+def fetch_steps(data: Any, alpha: Any, rows: Any, low: int, high: int) -> None:
+    """Fetch what the steps of some rows read."""
+    for r in range(low, high):
+        i = np.uint64(rows[r])
+        fetch_at(alpha, i)
+        prefetch(data.y, i)
+        prefetch(data.share, i)
+        prefetch(data.norms2, i)
+
+
+@jitable
 def take_steps(
     data: Any, prox: Any, alpha: Any, rows: Any, low: int, high: int, work: Any, f: int, sums: Any, scores: Any, measured: bool
 ) -> None:
     """New dual variables for rows low to high - 1 of a block."""
     sums[:] = 0.0
     for r in range(low, high):
-        if r + HEAD < high:
-            ahead = np.uint64(rows[r + HEAD])
-            prefetch(data.y, ahead)
-            prefetch(data.norms2, ahead)
-            if alpha.ndim == 1:
-                prefetch(alpha, ahead)
+        fetch_steps(data, alpha, rows, r + HEAD, min(r + HEAD + 1, high))
         i = np.uint64(rows[r])
         loss = take_step(data, prox, alpha, i, work.z[r], work.old, work.moves, r, work.scratch[f], sums, scores, measured)
         work.losses[f, 0] += loss
@@ -239,20 +245,20 @@ def block_epoch(
         m = 0 if pace[POOR] >= MOST_POOR else min(pace[LENGTH], end - t)
         rows = order[t : t + m]
         for f in range(share.first, share.last):
-            gather(parted, rows, np.uint64(f), work.entries)
-            block_dots(parted, rows, np.uint64(f), work.entries, prox, u, work.parts[f])
+            gather(parted, order, t, m, np.uint64(f), work.entries)
+            block_dots(parted, order, t, m, np.uint64(f), work.entries, prox, u, work.parts[f])
+            fetch_steps(data, alpha, order, t + m * f // ranges, min(t + m * f // ranges + HEAD, t + m * (f + 1) // ranges))
         if not wait(share):
             break
         if done > 0 and measured:
             left, kept = judge(work.sums[page], 0.5 * prox.free * added)
             follow(pace, left, least, most, ranges)
             if kept < 1.0:
-                rows = order[t - done : t]
                 move_intercept(intercept, kept - 1.0, work.moves, done)
                 for f in range(share.first, share.last):
-                    gather(parted, rows, np.uint64(f), work.entries)
-                    block_axpy(parted, rows, np.uint64(f), work.entries, kept - 1.0, work.moves, u)
-                    take_back(kept, alpha, rows, done * f // ranges, done * (f + 1) // ranges, work.old, scores)
+                    gather(parted, order, t - done, done, np.uint64(f), work.entries)
+                    block_axpy(parted, order, t - done, done, np.uint64(f), work.entries, kept - 1.0, work.moves, u)
+                    take_back(kept, alpha, order[t - done : t], done * f // ranges, done * (f + 1) // ranges, work.old, scores)
                 done = 0
                 continue
         if m == 0:
@@ -269,10 +275,10 @@ def block_epoch(
         added = move_intercept(intercept, 1.0, work.moves, m)
         for f in range(share.first, share.last):
             if measured:
-                change = measured_axpy(parted, rows, np.uint64(f), work.entries, work.moves, prox, u)
+                change = measured_axpy(parted, order, t, m, np.uint64(f), work.entries, work.moves, prox, u)
                 work.sums[page, f, CHANGE] = change - start_dots(work.moves, work.parts[f], m)
             else:
-                block_axpy(parted, rows, np.uint64(f), work.entries, 1.0, work.moves, u)
+                block_axpy(parted, order, t, m, np.uint64(f), work.entries, 1.0, work.moves, u)
         t += m
         done = m
     if share.first == 0:

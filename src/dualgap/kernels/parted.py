@@ -19,11 +19,12 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from dualgap.kernels.compile import jitable, kernel, resolved
-from dualgap.kernels.prefetch import prefetch
-from dualgap.rows import LINE, column, fetch_head, first, last, weight
+from dualgap.kernels.prefetch import fetch, prefetch
+from dualgap.rows import column, fetch_head, first, last, weight
 
 ONE, LONGEST = np.uint64(1), np.uint64(65535)
-HEAD, ROW = 8, 4
+# Entries that a thread goes through while memory answers, and the most rows that makes.
+AHEAD, MOST_AHEAD = 320, 32
 # Rows of a group, and entries that are gathered at a time.
 GROUP, CHUNK = 8, np.uint64(8)
 # Rows whose columns are counted to find ranges of the same size.
@@ -36,6 +37,7 @@ class Split(NamedTuple):
     rows: Any
     bounds: Any
     splits: Any
+    ahead: int
 
 
 class Slabs(NamedTuple):
@@ -50,6 +52,7 @@ class Slabs(NamedTuple):
     starts: Any
     bounds: Any
     stride: int
+    ahead: int
 
 
 class Entries(NamedTuple):
@@ -67,44 +70,34 @@ def begin(split: Any, i: Any, f: Any) -> Any:
     return first(split.rows, i) + np.uint64(split.splits[i, f])
 
 
-def gather(parted: Any, order: Any, f: Any, entries: Any) -> Any:
-    """Make a list of what range f of the rows of `order` holds, if there is room for it."""
+def gather(parted: Any, order: Any, t: int, m: int, f: Any, entries: Any) -> Any:
+    """Make a list of what range f of rows t to t + m - 1 of `order` holds, if there is room for it."""
 
 
-def block_dots(parted: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> Any:
-    """The part of range f in X w of the rows of `order`."""
+def block_dots(parted: Any, order: Any, t: int, m: int, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> Any:
+    """The part of range f in X w of some rows of `order`."""
 
 
-def block_axpy(parted: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> Any:
+def block_axpy(parted: Any, order: Any, t: int, m: int, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> Any:
     """u += scale X'moves in range f."""
 
 
-def measured_axpy(parted: Any, order: Any, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
+def measured_axpy(parted: Any, order: Any, t: int, m: int, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
     """u += X'moves in range f; returns w'(change) for w halfway, which is the change of R* there."""
 
 
 @jitable
-def fetch_range(split: Any, i: Any, f: Any) -> None:
-    """Ask for the memory of range f of row i."""
-    start, end = begin(split, i, f), begin(split, i, f + ONE)
-    prefetch(split.rows.indices, start)
-    prefetch(split.rows.data, start)
-    prefetch(split.rows.data, end)
-    if end - start > CHUNK:
-        for t in range(start + CHUNK, end, CHUNK):
-            prefetch(split.rows.data, t)
-            prefetch(split.rows.indices, t)
-
-
-@jitable
-def look_ahead(split: Any, order: Any, r: Any, f: Any) -> None:
-    """Fetch what says where a row's ranges are eight rows ahead, and range f four ahead."""
-    if r + HEAD < order.shape[0]:
-        ahead = np.uint64(order[r + HEAD])
-        fetch_head(split.rows, ahead)
-        prefetch(split.splits, ahead * np.uint64(split.splits.shape[1]))
-    if r + ROW < order.shape[0]:
-        fetch_range(split, np.uint64(order[r + ROW]), f)
+def look_ahead(split: Any, order: Any, t: Any, f: Any) -> None:
+    """Fetch range f of a row ahead, and what says where it lies of one as far ahead again."""
+    if t + 2 * split.ahead < order.shape[0]:
+        i = np.uint64(order[t + 2 * split.ahead])
+        fetch_head(split.rows, i)
+        prefetch(split.splits, i * np.uint64(split.splits.shape[1]) + f)
+    if t + split.ahead < order.shape[0]:
+        i = np.uint64(order[t + split.ahead])
+        start, end = begin(split, i, f), begin(split, i, f + ONE)
+        fetch(split.rows.indices, start, end)
+        fetch(split.rows.data, start, end)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -123,32 +116,31 @@ def copy_chunk(_typingctx: Any, to: Any, at: Any, source: Any, start: Any) -> An
     return types.void(to, at, source, start), codegen
 
 
-def _gather_rows(split: Any, order: Any, f: Any, entries: Any) -> None:
+def _gather_rows(split: Any, order: Any, t: int, m: int, f: Any, entries: Any) -> None:
     rows = split.rows
     if entries.columns.shape[1] > 0:
         to_columns, to_values, to_row = entries.columns[f], entries.values[f], entries.row[f]
         size = np.uint64(min(rows.indices.shape[0], rows.data.shape[0]))
         count = np.uint64(0)
-        for r in range(order.shape[0]):
-            look_ahead(split, order, r, f)
-            i = np.uint64(order[r])
+        for r in range(m):
+            look_ahead(split, order, t + r, f)
+            i = np.uint64(order[t + r])
             start, end = begin(split, i, f), begin(split, i, f + ONE)
-            length = end - start
             if end + CHUNK <= size:
                 copy_chunk(to_columns, count, rows.indices, start)
                 copy_chunk(to_values, count, rows.data, start)
                 for s in range(CHUNK):
                     to_row[count + s] = r
-                if length > CHUNK:
-                    for t in range(CHUNK, length, CHUNK):
-                        copy_chunk(to_columns, count + t, rows.indices, start + t)
-                        copy_chunk(to_values, count + t, rows.data, start + t)
+                if end > start + CHUNK:
+                    for e in range(CHUNK, end - start, CHUNK):
+                        copy_chunk(to_columns, count + e, rows.indices, start + e)
+                        copy_chunk(to_values, count + e, rows.data, start + e)
                         for s in range(CHUNK):
-                            to_row[count + t + s] = r
+                            to_row[count + e + s] = r
             else:
-                for t in range(np.uint64(0), length):
-                    to_columns[count + t], to_values[count + t], to_row[count + t] = rows.indices[start + t], rows.data[start + t], r
-            count += length
+                for e in range(np.uint64(0), end - start):
+                    to_columns[count + e], to_values[count + e], to_row[count + e] = rows.indices[start + e], rows.data[start + e], r
+            count += end - start
         entries.count[f, 0] = count
 
 
@@ -194,109 +186,106 @@ def add_measured(columns: Any, values: Any, row: Any, start: Any, end: Any, base
     return 0.5 * change
 
 
-def _row_dots(split: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
-    z[: order.shape[0]] = 0.0
+def _row_dots(split: Any, order: Any, t: int, m: int, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
+    z[:m] = 0.0
     if entries.columns.shape[1] > 0:
         add_dots(entries.columns[f], entries.values[f], entries.row[f], np.uint64(0), entries.count[f, 0], np.uint64(0), prox, u, z)
         return
-    for r in range(order.shape[0]):
-        look_ahead(split, order, r, f)
-        i = np.uint64(order[r])
+    for r in range(m):
+        look_ahead(split, order, t + r, f)
+        i = np.uint64(order[t + r])
         start, end = begin(split, i, f), begin(split, i, f + ONE)
         if u.ndim == 1:
             total = 0.0
-            for t in range(start, end):
-                j = split.rows.indices[t]
-                total += split.rows.data[t] * weight(prox, u[j], j)
+            for e in range(start, end):
+                j = split.rows.indices[e]
+                total += split.rows.data[e] * weight(prox, u[j], j)
             z[r] = total
         else:
-            for t in range(start, end):
-                j, x = split.rows.indices[t], split.rows.data[t]
-                for m in range(u.shape[1]):
-                    z[r, m] += x * weight(prox, u[j, m], j)
+            for e in range(start, end):
+                j, x = split.rows.indices[e], split.rows.data[e]
+                for l in range(u.shape[1]):
+                    z[r, l] += x * weight(prox, u[j, l], j)
 
 
-def _row_axpy(split: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> None:
+def _row_axpy(split: Any, order: Any, t: int, m: int, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> None:
     if entries.columns.shape[1] > 0:
         columns, values, row, count = entries.columns[f], entries.values[f], entries.row[f], entries.count[f, 0]
         add_rows(columns, values, row, np.uint64(0), count, np.uint64(0), scale, moves, u)
         return
-    for r in range(order.shape[0]):
-        i = np.uint64(order[r])
-        for t in range(begin(split, i, f), begin(split, i, f + ONE)):
-            j, x = split.rows.indices[t], scale * split.rows.data[t]
+    for r in range(m):
+        i = np.uint64(order[t + r])
+        for e in range(begin(split, i, f), begin(split, i, f + ONE)):
+            j, x = split.rows.indices[e], scale * split.rows.data[e]
             if u.ndim == 1:
                 u[j] += x * moves[r]
             else:
-                for m in range(u.shape[1]):
-                    u[j, m] += x * moves[r, m]
+                for l in range(u.shape[1]):
+                    u[j, l] += x * moves[r, l]
 
 
-def _measured_row_axpy(split: Any, order: Any, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
+def _measured_row_axpy(split: Any, order: Any, t: int, m: int, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
     if entries.columns.shape[1] > 0:
         columns, values, row, count = entries.columns[f], entries.values[f], entries.row[f], entries.count[f, 0]
         return add_measured(columns, values, row, np.uint64(0), count, np.uint64(0), moves, prox, u)
     change = 0.0
-    for r in range(order.shape[0]):
-        i = np.uint64(order[r])
-        for t in range(begin(split, i, f), begin(split, i, f + ONE)):
-            j, x = split.rows.indices[t], split.rows.data[t]
+    for r in range(m):
+        i = np.uint64(order[t + r])
+        for e in range(begin(split, i, f), begin(split, i, f + ONE)):
+            j, x = split.rows.indices[e], split.rows.data[e]
             if u.ndim == 1:
                 old, move = u[j], x * moves[r]
                 u[j] = old + move
                 change += move * (weight(prox, old, j) + weight(prox, u[j], j))
             else:
-                for m in range(u.shape[1]):
-                    old, move = u[j, m], x * moves[r, m]
-                    u[j, m] = old + move
-                    change += move * (weight(prox, old, j) + weight(prox, u[j, m], j))
+                for l in range(u.shape[1]):
+                    old, move = u[j, l], x * moves[r, l]
+                    u[j, l] = old + move
+                    change += move * (weight(prox, old, j) + weight(prox, u[j, l], j))
     return 0.5 * change
 
 
 @jitable
-def group_of(slabs: Any, order: Any, r: Any) -> Any:
-    """The group that begins with row r of a block."""
-    i = np.uint64(order[r])
+def group_of(slabs: Any, order: Any, t: Any) -> Any:
+    """The group that begins at place t of the order."""
+    i = np.uint64(order[t])
     stride = np.uint64(slabs.stride)
     return i if i < stride else stride
 
 
 @jitable
-def fetch_group(slabs: Any, f: Any, order: Any, r: Any) -> None:
-    """Ask for what says where a group lies four groups ahead, and for the group two ahead."""
-    if r + 4 * GROUP < order.shape[0]:
-        prefetch(slabs.starts, f * np.uint64(slabs.starts.shape[1]) + group_of(slabs, order, r + 4 * GROUP))
-    if r + 2 * GROUP < order.shape[0]:
-        g = group_of(slabs, order, r + 2 * GROUP)
+def fetch_group(slabs: Any, order: Any, t: Any, f: Any) -> None:
+    """Fetch range f of a group ahead, and what says where it lies of one as far ahead again."""
+    if t + 2 * slabs.ahead < order.shape[0]:
+        prefetch(slabs.starts, f * np.uint64(slabs.starts.shape[1]) + group_of(slabs, order, t + 2 * slabs.ahead))
+    if t + slabs.ahead < order.shape[0]:
+        g = group_of(slabs, order, t + slabs.ahead)
         start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
-        for t in range(start, end, np.uint64(LINE // slabs.values.itemsize)):
-            prefetch(slabs.values, t)
-        for t in range(start, end, np.uint64(LINE // slabs.columns.itemsize)):
-            prefetch(slabs.columns, t)
-        for t in range(start, end, np.uint64(LINE)):
-            prefetch(slabs.row, t)
+        fetch(slabs.values, start, end)
+        fetch(slabs.columns, start, end)
+        fetch(slabs.row, start, end)
 
 
-def _slab_dots(slabs: Any, order: Any, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
-    z[: order.shape[0]] = 0.0
-    for r in range(0, order.shape[0], GROUP):
-        fetch_group(slabs, f, order, r)
-        g = group_of(slabs, order, r)
+def _slab_dots(slabs: Any, order: Any, t: int, m: int, f: Any, entries: Any, prox: Any, u: Any, z: Any) -> None:
+    z[:m] = 0.0
+    for r in range(0, m, GROUP):
+        fetch_group(slabs, order, t + r, f)
+        g = group_of(slabs, order, t + r)
         start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
         add_dots(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], prox, u, z[r:])
 
 
-def _slab_axpy(slabs: Any, order: Any, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> None:
-    for r in range(0, order.shape[0], GROUP):
-        g = group_of(slabs, order, r)
+def _slab_axpy(slabs: Any, order: Any, t: int, m: int, f: Any, entries: Any, scale: Any, moves: Any, u: Any) -> None:
+    for r in range(0, m, GROUP):
+        g = group_of(slabs, order, t + r)
         start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
         add_rows(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], scale, moves[r:], u)
 
 
-def _measured_slab_axpy(slabs: Any, order: Any, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
+def _measured_slab_axpy(slabs: Any, order: Any, t: int, m: int, f: Any, entries: Any, moves: Any, prox: Any, u: Any) -> Any:
     change = 0.0
-    for r in range(0, order.shape[0], GROUP):
-        g = group_of(slabs, order, r)
+    for r in range(0, m, GROUP):
+        g = group_of(slabs, order, t + r)
         start, end = slabs.starts[f, g], slabs.starts[f, g + ONE]
         change += add_measured(slabs.columns, slabs.values, slabs.row, start, end, slabs.bounds[f], moves[r:], prox, u)
     return change
@@ -306,7 +295,7 @@ def _by_storage(function: Any, of_split: Any, of_slabs: Any) -> None:
     resolved(function, lambda parted: of_slabs if parted.instance_class is Slabs else of_split)
 
 
-_by_storage(gather, _gather_rows, lambda parted, order, f, entries: None)
+_by_storage(gather, _gather_rows, lambda parted, order, t, m, f, entries: None)
 _by_storage(block_dots, _row_dots, _slab_dots)
 _by_storage(block_axpy, _row_axpy, _slab_axpy)
 _by_storage(measured_axpy, _measured_row_axpy, _measured_slab_axpy)
@@ -402,7 +391,8 @@ def split(rows: Any, d: int, team: Any) -> tuple[Split, int] | None:
     bounds = np.concatenate([[0], ends, [d]]).astype(np.uint64)
     splits = np.empty((n, parts + 1), np.uint16)
     most = team.each(lambda part: split_rows(rows, bounds, part.start, splits[part]), n)
-    return (Split(rows, bounds, splits), max(most)) if min(most) >= 0 else None
+    ahead = max(2, min(MOST_AHEAD, AHEAD * n * parts // max(1, int(rows.indptr[-1]))))
+    return (Split(rows, bounds, splits, ahead), max(most)) if min(most) >= 0 else None
 
 
 def slabs_of(source: Split, team: Any) -> Slabs:
@@ -417,6 +407,6 @@ def slabs_of(source: Split, team: Any) -> Slabs:
     size = int(starts[-1, -1])
     narrow = np.max(np.diff(source.bounds.astype(np.int64))) <= 1 << 16
     columns: npt.NDArray[Any] = np.empty(size, np.uint16 if narrow else np.uint32)
-    slabs = Slabs(columns, np.empty(size, source.rows.data.dtype), np.empty(size, np.uint8), starts, source.bounds, stride)
+    slabs = Slabs(columns, np.empty(size, source.rows.data.dtype), np.empty(size, np.uint8), starts, source.bounds, stride, -(-source.ahead // GROUP) * GROUP)
     team.each(lambda part: fill_slabs(source, part.start, part.stop, slabs), groups)
     return slabs

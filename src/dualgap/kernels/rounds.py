@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dualgap.kernels.ahead import look_ahead
 from dualgap.kernels.blocks import CHANGE, FIRST, GOOD, LENGTH, MOST_POOR, POOR, STEPS, follow, judge, take_back, take_step
 from dualgap.kernels.compile import jitable, kernel
-from dualgap.kernels.epoch import look_ahead
 from dualgap.kernels.threads import wait
 from dualgap.rows import axpy, axpys, dot, dots, weight
 
@@ -99,7 +99,7 @@ def work_on(data: Any, prox: Any, alpha: Any, u: Any, rows: Any, f: int, work: A
     """Prox-SDCA on some rows, with what is needed to judge it and to take it back."""
     sums[:] = 0.0
     for r in range(rows.shape[0]):
-        look_ahead(data, alpha, rows, r)
+        look_ahead(data, alpha, u, rows, r)
         i = np.uint64(rows[r])
         if alpha.ndim == 1:
             z = dot(data.rows, i, prox, u)

@@ -156,7 +156,10 @@ class Ascent:
 
     def mix(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put rows into a random order, in place."""
-        gap.shuffle(rows, self.seed)
+        if self.threaded:
+            self.threaded.mix(rows, self.seed)
+        else:
+            gap.shuffle(rows, self.seed)
         return rows
 
     def subproblem_dual(self) -> float:

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
-from dualgap.kernels import gap
 from dualgap.kernels.epoch import Prox
 from dualgap.problem import Problem, with_free
 from dualgap.solvers.run import Run, euclidean
@@ -108,11 +107,7 @@ class _State:
             self._dual_point(z)
 
     def _dual_point(self, z: Array) -> None:
-        problem = self.problem
-        if problem.outputs:
-            gap.vector_dual_points(problem.loss, 0, z, problem.y, self.alpha)
-        else:
-            gap.dual_points(problem.loss, z, problem.y, self.alpha)
+        self.problem.dual_points_of(z, slice(0, self.problem.n), self.alpha)
 
     def _prox(self, u: Array) -> Array:
         penalty = with_free(self.problem.penalty, 0.0)

@@ -9,6 +9,7 @@ error is that of the model in phi* alone and not magnified by 1/lambda, as it is
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
-from dualgap.kernels import gap
+from dualgap.cores import blas
 from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, linear_dual_points
 from dualgap.problem import Problem, with_free
+from dualgap.rows import row_slice
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -27,6 +29,8 @@ SWEEPS, MOST_ROUNDS, SHORTEST = 10, 200, 1e-3
 # In units of a nonzero in a pass: the products of a sparse Gram matrix, and how many of a dense one or of a linear system take as long.
 PRODUCT, BLAS = 0.08, 20.0
 STEPS, MOST_STEPS, ROUNDS = 4.0, 40, 3.0
+# Entries of X that are scaled at a time; a thread beside others keeps them in its own cache.
+BLOCK, CACHED = 1 << 20, 1 << 16
 SUFFICIENT = 1e-4
 
 
@@ -92,14 +96,16 @@ class _Newton:
     def step(self) -> bool:
         """A Newton step; whether it lowered the objective."""
         problem, run = self.problem, self.run
-        gap.dual_points(problem.loss, self.z, problem.y, self.alpha)
+        problem.dual_points_of(self.z, self.everything, self.alpha)
         slope = -problem.transposed(self.alpha)
         gram = gram_matrix(problem, self.z)
         gram[np.diag_indices_from(gram)] *= 1.0 + RELIEF
         v = model_minimizer(problem, gram, slope, self.w)
         direction = v - self.w
         along = problem.scores(direction, self.everything)
-        linear_dual_points(problem.loss, self.z, along, problem.y, self.alpha)
+        problem.team.each(
+            lambda part: linear_dual_points(problem.loss, self.z[part], along[part], problem.y[part], self.alpha[part]), problem.n
+        )
         run.spent(3.0)
         decrease = problem.penalty_value(self.w) - problem.penalty_value(v) - float(slope @ direction)
         moved = self._search(direction, along, decrease)
@@ -139,24 +145,37 @@ def gram_matrix(problem: Problem, z: Array) -> Array:
 
     Where a loss is linear a trace of the curvature it may have elsewhere is left, so that the model of no coefficient is unbounded.
     """
-    d = problem.d
     weights = np.empty(problem.n)
-    curvatures(problem.loss, z, problem.y, problem.share, weights)
-    np.maximum(weights, RELIEF / problem.loss.smoothness * problem.share, out=weights)
+
+    def of_part(part: slice) -> Array:
+        share = problem.share[part]
+        curvatures(problem.loss, z[part], problem.y[part], share, weights[part])
+        np.maximum(weights[part], RELIEF / problem.loss.smoothness * share, out=weights[part])
+        return _products(problem, part, weights[part])
+
+    with blas.at_most(1) if problem.team.parts > 1 else nullcontext():
+        grams = problem.team.each(of_part, problem.n)
+    for other in grams[1:]:
+        grams[0] += other
+    return grams[0]
+
+
+def _products(problem: Problem, part: slice, weights: Array) -> Array:
+    """The part of some rows in a Gram matrix."""
+    d, X = problem.d, problem.X
     gram = np.zeros((d + 1, d + 1))
-    X: Any = problem.X
     if isinstance(X, np.ndarray):
-        block = max(1, (1 << 20) // d)
+        block = max(1, (BLOCK if problem.team.parts == 1 else CACHED) // d)
         root = np.sqrt(weights)
-        for start in range(0, problem.n, block):
-            rows = slice(start, start + block)
-            part = X[rows] * root[rows, None]
-            gram[:d, :d] += part.T @ part
-            gram[d, :d] += root[rows] @ part
+        for start in range(0, len(root), block):
+            scale = root[start : start + block]
+            rows = X[part.start + start : part.start + start + len(scale)] * scale[:, None]
+            gram[:d, :d] += rows.T @ rows
+            gram[d, :d] += scale @ rows
         gram[d, d] = weights.sum()
         gram[:d, d] = gram[d, :d]
         return gram
-    add_gram(problem.rows, weights, gram)
+    add_gram(row_slice(problem.rows, part), weights, gram)
     return np.asarray(np.tril(gram) + np.tril(gram, -1).T)
 
 

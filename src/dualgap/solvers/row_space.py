@@ -19,6 +19,7 @@ from dualgap.rows import as_rows
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.newton import BLAS, ROUNDS, STEPS
 from dualgap.solvers.run import Run
+from dualgap.team import SOLO
 
 Array = npt.NDArray[np.float64]
 NEGLIGIBLE = 1e-13
@@ -81,7 +82,7 @@ def rotated(problem: Problem) -> tuple[Problem, Array]:
     root = np.sqrt(np.maximum(size[kept], np.finfo(float).tiny))
     rows = np.ascontiguousarray(vectors[:, kept] * root)
     norms2 = np.einsum("ij,ij->i", rows, rows)
-    return replace(problem, X=rows, rows=as_rows(rows), norms2=norms2), vectors[:, kept] / root
+    return replace(problem, X=rows, rows=as_rows(rows), norms2=norms2, team=SOLO), vectors[:, kept] / root
 
 
 class _Lifted(Run):

@@ -71,6 +71,15 @@ class Passes:
         self.problem.team.each(lambda part: expand_groups(groups, stride, part.start, part.stop, order), stride)
         order[GROUP * stride :] = np.arange(GROUP * stride, len(order))
 
+    def mix(self, rows: npt.NDArray[Any], seed: npt.NDArray[Any]) -> None:
+        """Put rows, which are in a random order already, into another one: each part of them by itself."""
+        team = self.problem.team
+        parts, seeds = team.parts_of(len(rows)), np.empty((team.parts, 1), np.uint64)
+        for k in range(team.parts):
+            gap.draw(seeds[k], 0xFFFFFFFF, seed)
+        seeds = seeds * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
+        team.map(lambda k: gap.shuffle(rows[parts[k]], seeds[k]), range(team.parts))
+
     def run(
         self, data: Any, prox: Any, alpha: Array, u: Array, order: npt.NDArray[Any], scores: Array, *, grouped: bool
     ) -> tuple[int, float]:
