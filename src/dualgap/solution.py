@@ -129,15 +129,15 @@ class Solution:
     def __repr__(self) -> str:
         size = " x ".join(str(s) for s in self.w.shape)
         return (
-            f"Solution of {self.loss!r} + {_short(self.penalty)} by {self.solver!r}\n"
+            f"Solution of {self.loss!r} + {short(self.penalty)} by {self.solver!r}\n"
             f"  {self.status.value}\n"
             f"  primal {self.primal:.10g}   dual {self.dual:.10g}   gap {self.gap:.2e}   relative {self.relative_gap:.2e}\n"
             f"  {size} coefficients, {np.count_nonzero(self.w)} not zero; {self.passes:.1f} passes in {self.seconds:.2f} s"
         )
 
 
-def _short(penalty: Any) -> str:
+def short(penalty: Any) -> str:
     """A penalty's name and numbers, without printing its arrays."""
     parts = [f"{k}={v!r}" for k, v in zip(penalty._fields, penalty, strict=True) if isinstance(v, (int, float))]
-    inner = [_short(v) for v in penalty if hasattr(v, "_fields")]
+    inner = [short(v) for v in penalty if hasattr(v, "_fields")]
     return f"{type(penalty).__name__}({', '.join(inner + parts)})"
