@@ -29,8 +29,10 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
+    from dualgap.checkpoint import Checkpoint
     from dualgap.data.errors import InputError
     from dualgap.data.svmlight import read_svmlight
+    from dualgap.model import Model
     from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay, RowSpace
 
 __version__ = "0.1.0"
@@ -39,6 +41,8 @@ __version__ = "0.1.0"
 _LATER = {
     "AcceleratedProxSDCA": "dualgap.solvers",
     "AdaptiveProxSDCA": "dualgap.solvers",
+    "Checkpoint": "dualgap.checkpoint",
+    "Model": "dualgap.model",
     "Auto": "dualgap.solvers",
     "FISTA": "dualgap.solvers",
     "GramNewton": "dualgap.solvers",
@@ -72,6 +76,7 @@ __all__ = [
     "AdaptiveProxSDCA",
     "Auto",
     "Box",
+    "Checkpoint",
     "ElasticNet",
     "Entropy",
     "EpsilonInsensitive",
@@ -84,6 +89,7 @@ __all__ = [
     "InputError",
     "Logistic",
     "MaxHinge",
+    "Model",
     "NonNegative",
     "ProxSDCA",
     "QNorm",

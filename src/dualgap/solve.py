@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from dualgap.solution import Record, Solution
+from dualgap.solution import Record, Solution, Status
 
 
 def solve(
@@ -22,6 +22,7 @@ def solve(
     warm_start: Solution | None = None,
     random_state: Any = 0,
     callback: Callable[[Record], Any] | None = None,
+    checkpoint: Any = None,
     verbose: bool = False,
 ) -> Solution:
     """Minimize a regularized loss, and prove how close to the minimum the solution is.
@@ -51,6 +52,8 @@ def solve(
         Seed of the order in which rows are visited.
     callback : function of a Record, optional
         Called at each certificate; a true result ends the solve.
+    checkpoint : Checkpoint, optional
+        Where the state of the solve is kept, and resumed from.
     verbose : bool
         Whether to show the gap while it goes down.
 
@@ -70,6 +73,7 @@ def solve(
     ('CERTIFIED', True)
     """
     from dualgap.certificate import primal_point
+    from dualgap.checkpoint import Checkpoint
     from dualgap.data.validation import check_number, make_problem
     from dualgap.null import null_weights
     from dualgap.solvers import check_solver
@@ -83,24 +87,30 @@ def solve(
         time_limit = check_number("time_limit", time_limit, 0.0)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of a Record, got {callback!r}")
+    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+        raise TypeError(f"checkpoint must be a dualgap.Checkpoint, got {checkpoint!r}")
     problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
     chosen = check_solver(solver, problem)
     null_w = null_weights(problem)
     null = primal_point(problem, null_w)
 
     limits = {"tol": tol, "max_passes": float(max_passes), "time_limit": time_limit}
-    with _shown(verbose, callback, tol * null.value) as report:
+    with _shown(verbose, callback, tol * null.value, null.value) as report:
         run = Run(problem, null, callback=report, random_state=random_state, **limits)
         run.notes += notes
         with interruptible(run):
-            alpha = warm_point(problem, run, warm_start) if warm_start is not None else run.cold_point()
+            alpha = checkpoint.begin(run) if checkpoint is not None else None
+            if alpha is None:
+                alpha = warm_point(problem, run, warm_start) if warm_start is not None else run.cold_point()
             if run.going:
                 chosen.minimize(problem, run, alpha)
+        if checkpoint is not None:
+            checkpoint.save(run, ended=run.status is Status.CERTIFIED)
     return run.solution(loss, penalty, chosen)
 
 
-def _shown(verbose: bool, callback: Callable[[Record], Any] | None, target: float) -> Any:
+def _shown(verbose: bool, callback: Callable[[Record], Any] | None, target: float, null: float) -> Any:
     """The callback of the run: the caller's, after the display if one is asked for."""
     from dualgap.report.progress import Progress, Silent
 
-    return Progress(callback, target) if verbose else Silent(callback)
+    return Progress(callback, target, null) if verbose else Silent(callback)

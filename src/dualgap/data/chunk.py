@@ -45,6 +45,16 @@ def sliced(chunk: Chunk, size: int) -> Iterator[Chunk]:
         yield Chunk(rows, *parts)
 
 
+def matrix(rows: Entries | npt.NDArray[Any], d: int, first: int) -> Any:
+    """Rows as a matrix of d columns; entries of later columns are left out."""
+    if not isinstance(rows, Entries):
+        return rows
+    indices = rows.indices - np.int32(first)
+    width = max(d, int(indices.max(initial=0)) + 1)
+    indptr = rows.indptr.astype(np.int32) if rows.indptr[-1] < np.iinfo(np.int32).max else rows.indptr
+    return sp.csr_array((rows.values, indices, indptr), shape=(len(indptr) - 1, width))[:, :d]
+
+
 def joined_entries(parts: list[Entries], first: int, columns: int | None, dtype: Any) -> sp.csr_array[Any]:
     """One matrix of sparse rows, whose columns count from `first`; the parts are given up one by one, so that memory holds little twice."""
     lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)])

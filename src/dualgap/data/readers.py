@@ -96,8 +96,9 @@ class Sources:
 
     def __init__(self, paths: Sequence[str], reading: Reading) -> None:
         self.paths = list(paths)
-        self.apart = _numbers_apart(reading.weight)
-        if self.apart is not None:
+        self.apart: npt.NDArray[np.float64] | None = None
+        if reading.weight is not None and Path(reading.weight).is_file():
+            self.apart = numbers_apart(reading.weight)
             reading = replace(reading, weight=None)
         self.sources: list[Source] = [_open(path, reading) for path in self.paths]
         first = self.sources[0]
@@ -137,15 +138,12 @@ def _short(value: Any) -> str:
     return f"{', '.join(value[:5])} ..." if isinstance(value, tuple) else str(value)
 
 
-def _numbers_apart(weight: str | None) -> npt.NDArray[np.float64] | None:
-    """The numbers of a file, npy or a number to a line, if that is what is named."""
-    if weight is None or not Path(weight).is_file():
-        return None
-    if first_bytes(weight, 8).startswith(b"\x93NUMPY"):
-        with naming(weight):
-            return np.load(weight, allow_pickle=False).astype(np.float64)  # type: ignore[no-any-return]
-    parts = [chunk.y for chunk in svmlight_chunks(weight) if chunk.y is not None]
-    return np.concatenate([np.zeros(0), *parts])
+def numbers_apart(path: str) -> npt.NDArray[np.float64]:
+    """The numbers of a file, npy or a number to a line."""
+    if first_bytes(path, 8).startswith(b"\x93NUMPY"):
+        with naming(path):
+            return np.load(path, allow_pickle=False).astype(np.float64)  # type: ignore[no-any-return]
+    return np.concatenate([np.zeros(0), *(chunk.y for chunk in svmlight_chunks(path) if chunk.y is not None)])
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def read_svmlight(
     --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", delete=False) as file:
-    ...     _ = file.write("+1 3:0.5 1:2 # a comment\n-1 qid:7 2:2.5e-1\n")
+    ...     _ = file.write("+1 3:0.5 1:2 # a comment\n-1 qid:7 2:25e-2\n")
     >>> X, y = read_svmlight(file.name)
     >>> X.toarray(), y
     (array([[2.  , 0.  , 0.5 ],

@@ -101,6 +101,9 @@ class AcceleratedProxSDCA:
         ascent.use(update_rule(self.option, problem.loss, ascent.largest_step))
         gap0 = self._gap(ascent, w)
         t = 1
+        memory = run.remember("AcceleratedProxSDCA", lambda: {"w": w, "y": y, "t": t, "gap0": gap0})
+        if memory:
+            w, y, t, gap0 = memory["w"], memory["y"], int(memory["t"]), float(memory["gap0"])
         while run.going:
             t += 1
             ascent.settle(y, kappa)

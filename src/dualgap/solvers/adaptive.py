@@ -18,6 +18,7 @@ e. With fewer rows than twice the columns plain Prox-SDCA is tried first, and la
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,14 @@ class _Effort:
         self.epochs = 1
         self.rho: float | None = None
         self.high = self.low = 0
+
+    def memory(self) -> dict[str, Any]:
+        """kappa and the number of epochs."""
+        return {"kappa": self.kappa, "epochs": self.epochs}
+
+    def recall(self, memory: dict[str, Array]) -> None:
+        """Go on with these."""
+        self.kappa, self.epochs = float(memory["kappa"]), int(memory["epochs"])
 
     def lift(self, r: float) -> None:
         """More accurate steps: a larger kappa, or another epoch where the last one gained much."""
@@ -135,10 +144,31 @@ class _Adaptive:
         self.checked = run.passes
         self.probe_at = 10.0
         self.gaps: list[tuple[float, float]] = []
+        self.plain: list[tuple[float, float]] = []
+        memory = run.remember("AdaptiveProxSDCA", self.memory)
+        self.resumed = bool(memory)
+        if memory:
+            self.recall(memory)
+
+    def memory(self) -> dict[str, Any]:
+        """What the method goes by beside alpha."""
+        times = {"checked": self.checked, "probe_at": self.probe_at, "gaps": self.gaps, "plain": self.plain, "setbacks": self.setbacks}
+        return {"w": self.w, **times, **self.effort.memory(), **self.ledger.memory()}
+
+    def recall(self, memory: dict[str, Array]) -> None:
+        """Go on with that."""
+        self.w, self.setbacks = memory["w"], int(memory["setbacks"])
+        self.checked, self.probe_at = float(memory["checked"]), float(memory["probe_at"])
+        self.gaps, self.plain = ([(p, g) for p, g in memory[name].reshape(-1, 2).tolist()] for name in ("gaps", "plain"))
+        self.effort.recall(memory)
+        self.ledger.recall(memory)
 
     def steps(self) -> Iterator[None]:
         """Steps until the run ends, after a try with plain Prox-SDCA where there are few rows."""
-        if self.problem.n <= 2 * self.problem.d:
+        if self.plain:
+            self.ascent.settle(self.run.best.w.copy(), 0.0)
+            self._stay_plain(first=True)
+        elif self.problem.n <= 2 * self.problem.d and not self.resumed:
             self._try_plain(first=True)
         while self.run.going:
             self._step()
@@ -261,17 +291,21 @@ class _Adaptive:
         well = self._plain_epochs(3, gap_before * 0.4)
         if not well and kept is not None and run.going:
             ascent.return_to(kept)
-        since = [(run.passes, run.gap)]
-        while well and run.going:
-            self._plain_epochs(max(2, int(0.25 * (run.passes - since[0][0]))), 0.0)
-            old = [gap for passes, gap in since if passes <= run.passes - 6.0]
-            well = not old or run.gap * 1.5**6 <= old[-1]
-            since.append((run.passes, run.gap))
+        self.plain = [(run.passes, run.gap)] if well and run.going else []
+        return self._stay_plain(first=first)
+
+    def _stay_plain(self, *, first: bool) -> bool:
+        """Plain Prox-SDCA for as long as it goes well, if it did; whether it moved the iterate."""
+        run, moved = self.run, bool(self.plain)
+        while self.plain and run.going:
+            self._plain_epochs(max(2, int(0.25 * (run.passes - self.plain[0][0]))), 0.0)
+            old = [gap for passes, gap in self.plain if passes <= run.passes - 6.0]
+            self.plain = [*self.plain, (run.passes, run.gap)] if not old or run.gap * 1.5**6 <= old[-1] else []
         self.checked = run.passes
         self.probe_at = 2.0 * run.passes if not first else run.passes + 10.0
-        if len(since) > 1:
+        if moved:
             self._go_back()
-        return len(since) > 1
+        return moved
 
     def _plain_epochs(self, epochs: int, goal: float) -> bool:
         """Epochs of Prox-SDCA and a certificate; whether the gap came down to the goal."""

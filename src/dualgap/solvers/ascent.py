@@ -109,6 +109,7 @@ class Ascent:
     def sweep(self, order: npt.NDArray[Any] | None = None) -> None:
         """One pass over the data, or over the rows given, in slices short enough that a limit is noticed."""
         order = self.shuffle() if order is None else order
+        self.run.working = self.alpha
         self.refresh()
         for start in range(0, len(order), self.step):
             part = order[start : start + self.step]
@@ -123,6 +124,7 @@ class Ascent:
 
     def scored_sweep(self, order: npt.NDArray[Any], scores: Array, part: float = 1.0) -> float:
         """A pass over some rows that notes their scores and returns the losses it met; `part` is what it costs of a pass."""
+        self.run.working = self.alpha
         self.refresh()
         loss = 0.0
         for start in range(0, len(order), self.step):

@@ -8,6 +8,7 @@ alpha is feasible, so the certificate is the same as everywhere.
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from dualgap.solvers.run import Run, euclidean
 from dualgap.solvers.surrogate import smoothed
 
 Array = npt.NDArray[np.float64]
+KEPT = ("w", "y", "momentum", "lipschitz")
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class FISTA:
         """Run from the primal point of the run's start until the run ends."""
         problem = smoothed(problem, run)
         state = _State(problem, run.start_weights(), alpha)
+        state.recall(run.remember("FISTA", state.memory))
         while run.going:
             state.step(run, self.restart)
             run.show(state)
@@ -73,6 +76,17 @@ class _State:
         stretch = formulas.stretch(problem.loss, problem.outputs) if problem.outputs else 1.0
         self.largest = stretch * (problem.mean_norm2 + float(problem.intercept)) / problem.loss.smoothness
         self.lipschitz = self.largest / 64.0
+
+    def memory(self) -> dict[str, Any]:
+        """What the method goes by."""
+        return {name: getattr(self, name) for name in KEPT}
+
+    def recall(self, memory: dict[str, Array]) -> None:
+        """Go on from there, if there is anything."""
+        if memory:
+            self.w, self.y = memory["w"], memory["y"]
+            self.z, self.z_y = (self.problem.scores(w, slice(0, self.problem.n)) for w in (self.w, self.y))
+            self.momentum, self.lipschitz = float(memory["momentum"]), float(memory["lipschitz"])
 
     def weights(self) -> Array:
         return self.w

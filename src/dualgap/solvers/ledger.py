@@ -11,12 +11,14 @@ Phi - A P(w) never falls; a step lowers it by at most A (eps - 1/2 |w - y|_M^2).
 """
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 LARGEST, SMALLER = 1e8, 1e4
+KEPT = ("w_0", "z", "reference", "start_value", "A", "Phi", "first", "steps", "longest")
 
 
 class Ledger:
@@ -41,6 +43,15 @@ class Ledger:
         self.start_value = value if known else -np.inf
         self.A = self.Phi = self.first = 0.0
         self.steps = 0
+
+    def memory(self) -> dict[str, Any]:
+        """What a segment goes by."""
+        return {name: getattr(self, name) for name in KEPT}
+
+    def recall(self, memory: dict[str, Array]) -> None:
+        """Go on with a segment."""
+        for name in KEPT:
+            setattr(self, name, memory[name] if memory[name].ndim else float(memory[name]))
 
     def step_length(self, kappa: float) -> float:
         """a, the root of kappa a^2 = (1 + lambda A) (A + a)."""

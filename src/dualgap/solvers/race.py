@@ -66,12 +66,27 @@ class Race:
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """The race from alpha, a step of one of the two at a time."""
         leader, other = _Runner(self.fast, problem, run, alpha), _Runner(self.safe, problem, run, None)
-        passes, compared, won = self.first, 0.0, math.nan
+        passes, compared, won, trial = self.first, 0.0, math.nan, False
+        memory = run.remember(
+            "Race",
+            lambda: {
+                **{"swapped": leader.solver is self.safe, "trial": trial, "turns": [passes, compared, won]},
+                **{"leader": leader.memory(), "other": other.memory()},
+            },
+        )
+        if memory:
+            leader, other = (other, leader) if memory["swapped"] else (leader, other)
+            trial, (passes, compared, won) = bool(memory["trial"]), map(float, memory["turns"])
+            leader.recall(memory["leader"], None if trial else alpha)
+            other.recall(memory["other"], alpha if trial else None)
         while run.going:
-            yield from leader.turn(passes)
-            slower = leader.rate < SLOWER * won and run.passes > 2.0 * compared
-            if leader.rate < WELL and (slower or not leader.rate > 2.0 * other.rate) and run.going:
+            if not trial:
+                yield from leader.turn(passes)
+                slower = leader.rate < SLOWER * won and run.passes > 2.0 * compared
+                trial = leader.rate < WELL and (slower or not leader.rate > 2.0 * other.rate) and run.going
+            if trial:
                 yield from other.turn(passes)
+                trial = False
                 if other.rate > leader.rate:
                     leader, other = other, leader
                     run.note(f"{type(leader.solver).__name__} took the lead.")
@@ -84,16 +99,28 @@ class _Runner:
     def __init__(self, solver: Any, problem: Problem, run: Run, alpha: Array | None) -> None:
         self.solver, self.problem, self.run, self.alpha = solver, problem, run, alpha
         self.moves: Iterator[None] | None = None
-        self.rate = math.nan
+        self.rate = self.begun = self.gap = math.nan
+
+    def memory(self) -> list[float]:
+        """The rate of the last turn, and where the present one began, if it did."""
+        return [self.rate, self.begun, self.gap]
+
+    def recall(self, memory: Array, alpha: Array | None) -> None:
+        """Go on with that."""
+        self.rate, self.begun, self.gap = map(float, memory)
+        self.alpha = alpha
 
     def turn(self, passes: float) -> Iterator[None]:
         """Work for some passes, and on to a certificate if the last one is not of their last quarter: an older one misses too much."""
-        run, begun, gap = self.run, self.run.passes, self.run.gap
+        run = self.run
+        if math.isnan(self.begun):
+            self.begun, self.gap = run.passes, run.gap
         if self.moves is None:
             run.start = run.best.w.copy()
             self.moves = self.solver.steps(self.problem, run, run.dual_start() if self.alpha is None else self.alpha)
-        while run.going and (run.passes < begun + passes or run.history[-1].passes < begun + LATE * passes):
+        while run.going and (run.passes < self.begun + passes or run.history[-1].passes < self.begun + LATE * passes):
             if next(self.moves, self) is self:
                 break
             yield
-        self.rate = math.log2(max(gap, 1e-300) / max(run.gap, 1e-300)) / max(run.history[-1].passes - begun, 1.0)
+        self.rate = math.log2(max(self.gap, 1e-300) / max(run.gap, 1e-300)) / max(run.history[-1].passes - self.begun, 1.0)
+        self.begun = math.nan

@@ -62,6 +62,10 @@ class Run:
         self.pending_note = ""
         self.best_primal: PrimalPoint | None = None
         self.best_dual: DualPoint | None = None
+        self.checkpoint: Any = None
+        self.working: Array | None = None
+        self.memories: dict[str, Callable[[], dict[str, Any]]] = {}
+        self.recalled: dict[str, dict[str, Array]] = {}
 
     @property
     def going(self) -> bool:
@@ -144,6 +148,19 @@ class Run:
             self.status = Status.MAX_PASSES
         if self.going and time.perf_counter() >= self.deadline:
             self.status = Status.TIME_LIMIT
+        if self.checkpoint is not None:
+            self.checkpoint.keep(self)
+
+    def take_up(self, history: list[Record], passes: float, seconds: float) -> None:
+        """Go on with a solve that has come this far."""
+        self.history[:] = history
+        self.passes = passes
+        self.started -= seconds
+
+    def remember(self, name: str, memory: Callable[[], dict[str, Any]]) -> dict[str, Array]:
+        """Have checkpoints keep what a solver goes by beside its dual variables, numbers and arrays; what it was in the solve resumed."""
+        self.memories[name] = memory
+        return self.recalled.pop(name, {})
 
     def evaluated(self, passes: float) -> None:
         """Account for work that moves nothing, such as the gap of an inner problem."""
