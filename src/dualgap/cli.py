@@ -49,9 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _complain(options, "interrupted before there was anything to keep", NOTHING)
     except MemoryError:
-        return _complain(
-            options, "there is not enough memory: `dualgap convert` makes a store, from which a model is fitted in little", WRONG
-        )
+        return _complain(options, "there is not enough memory", WRONG)
     except (ValueError, OSError) as error:
         return _complain(options, str(error), WRONG)
     return status
