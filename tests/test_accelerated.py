@@ -33,7 +33,11 @@ def hard(loss, X, y, condition=100.0):
     """The lambda for a condition R^2/(lambda gamma n), the arguments of the theorems, and P(0)."""
     problem, _ = make_problem(X, y, loss, dg.L2(1.0))
     lam = problem.radius2 / (condition * (loss.smoothness or 1.0) * N)
-    return lam, {"n": N, "radius": problem.radius2**0.5, "lam": lam, "gamma": loss.smoothness}, primal_point(problem, np.zeros(problem.shape)).value
+    return (
+        lam,
+        {"n": N, "radius": problem.radius2**0.5, "lam": lam, "gamma": loss.smoothness},
+        primal_point(problem, np.zeros(problem.shape)).value,
+    )
 
 
 def best(X, y, loss, penalty, tol=1e-10):

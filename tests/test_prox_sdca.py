@@ -118,7 +118,7 @@ def test_no_step_lowers_the_dual(loss, option):
 @each_loss
 @each_option
 def test_a_step_gains_what_the_analysis_asks(loss, option):
-    """E[D(new) - D] >= s/n (P - D) - G (s/n)^2 / (2 lambda) with G = 0 for s = gamma lambda n / (R^2 + gamma lambda n), over the row that is drawn."""
+    """Over the row that is drawn, E[D(new) - D] >= s/n (P - D) for s = gamma lambda n / (R^2 + gamma lambda n)."""
     X, y = data(loss)
     problem, _ = make_problem(X, y, loss, dg.L2(LAM))
     ascent = ascent_of(problem, option)
@@ -158,7 +158,9 @@ def test_every_order_is_as_likely():
     assert np.all(np.abs(counts - 1000) < 6.0 * 1000**0.5)
 
 
-@pytest.mark.parametrize("penalty", [dg.L2(LAM), dg.ElasticNet(1e-2, LAM), dg.GroupL1(1e-2, LAM, np.arange(D) // 2), dg.QNorm(LAM, 1.5)], ids=str)
+@pytest.mark.parametrize(
+    "penalty", [dg.L2(LAM), dg.ElasticNet(1e-2, LAM), dg.GroupL1(1e-2, LAM, np.arange(D) // 2), dg.QNorm(LAM, 1.5)], ids=str
+)
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_average_is_the_mean_of_the_iterates(penalty, intercept):
     """Kept lazily by the kernel, and here the long way."""
