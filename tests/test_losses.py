@@ -21,6 +21,7 @@ from dualgap.losses import (
     Smoothed,
     SmoothHinge,
     Squared,
+    SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 
@@ -33,6 +34,9 @@ ALL_LOSSES = [
     EpsilonInsensitive(),
     EpsilonInsensitive(0.0),
     EpsilonInsensitive(3.0),
+    SquaredEpsilonInsensitive(),
+    SquaredEpsilonInsensitive(0.0),
+    SquaredEpsilonInsensitive(3.0),
     Quantile(),
     Quantile(0.05),
     Quantile(0.99),

@@ -20,24 +20,52 @@ from dualgap.losses import (
     Smoothed,
     SmoothHinge,
     Squared,
+    SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 from dualgap.multiclass import MaxHinge, SmoothMaxHinge, Softmax, SoftMaxHinge
+from dualgap.path import Path, path
 from dualgap.penalties import L1, L2, Box, ElasticNet, Entropy, Factors, GroupL1, NonNegative, QNorm
 from dualgap.solution import History, Record, Solution, Status
 from dualgap.solve import solve
 
 if TYPE_CHECKING:
+    from dualgap import estimators
     from dualgap.check import check_loss, check_penalty
     from dualgap.checkpoint import Checkpoint
     from dualgap.data.errors import InputError
     from dualgap.data.svmlight import read_svmlight
+    from dualgap.estimators import (
+        HuberRegressor,
+        Lasso,
+        LinearClassifier,
+        LinearRegressor,
+        LinearSVC,
+        LinearSVR,
+        LogisticRegression,
+        QuantileRegressor,
+        Ridge,
+        RidgeClassifier,
+    )
     from dualgap.model import Model
-    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay, RowSpace
+    from dualgap.solvers import (
+        FISTA,
+        AcceleratedProxSDCA,
+        AdaptiveProxSDCA,
+        Auto,
+        GramNewton,
+        JointNewton,
+        ProximalPoint,
+        ProxSDCA,
+        Race,
+        Relay,
+        RowSpace,
+    )
 
 __version__ = "0.1.0"
 
-# What needs numba is imported when it is first asked for.
+# What needs numba or scikit-learn is imported when it is first asked for. ElasticNet is the penalty here, and the estimator of this name
+# in `dualgap.estimators`.
 _LATER = {
     "AcceleratedProxSDCA": "dualgap.solvers",
     "AdaptiveProxSDCA": "dualgap.solvers",
@@ -47,24 +75,38 @@ _LATER = {
     "FISTA": "dualgap.solvers",
     "GramNewton": "dualgap.solvers",
     "InputError": "dualgap.data.errors",
+    "JointNewton": "dualgap.solvers",
     "ProxSDCA": "dualgap.solvers",
+    "ProximalPoint": "dualgap.solvers",
     "Race": "dualgap.solvers",
     "Relay": "dualgap.solvers",
     "RowSpace": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
     "read_svmlight": "dualgap.data.svmlight",
+    "HuberRegressor": "dualgap.estimators",
+    "Lasso": "dualgap.estimators",
+    "LinearClassifier": "dualgap.estimators",
+    "LinearRegressor": "dualgap.estimators",
+    "LinearSVC": "dualgap.estimators",
+    "LinearSVR": "dualgap.estimators",
+    "LogisticRegression": "dualgap.estimators",
+    "QuantileRegressor": "dualgap.estimators",
+    "Ridge": "dualgap.estimators",
+    "RidgeClassifier": "dualgap.estimators",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
+    if name == "estimators":
+        return import_module("dualgap.estimators")
     raise AttributeError(f"module 'dualgap' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+    return sorted([*globals(), *_LATER, "estimators"])
 
 
 __all__ = [
@@ -86,17 +128,30 @@ __all__ = [
     "Hinge",
     "History",
     "Huber",
+    "HuberRegressor",
     "InputError",
+    "JointNewton",
+    "Lasso",
+    "LinearClassifier",
+    "LinearRegressor",
+    "LinearSVC",
+    "LinearSVR",
     "Logistic",
+    "LogisticRegression",
     "MaxHinge",
     "Model",
     "NonNegative",
+    "Path",
     "ProxSDCA",
+    "ProximalPoint",
     "QNorm",
     "Quantile",
+    "QuantileRegressor",
     "Race",
     "Record",
     "Relay",
+    "Ridge",
+    "RidgeClassifier",
     "RowSpace",
     "SmoothHinge",
     "SmoothMaxHinge",
@@ -105,10 +160,13 @@ __all__ = [
     "Softmax",
     "Solution",
     "Squared",
+    "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Status",
     "check_loss",
     "check_penalty",
+    "estimators",
+    "path",
     "read_svmlight",
     "solve",
     "theory",

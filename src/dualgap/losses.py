@@ -162,6 +162,46 @@ class EpsilonInsensitive(NamedTuple):
         return -1.0, 1.0
 
 
+@traits(labels="real", smoothness=1.0)
+class SquaredEpsilonInsensitive(NamedTuple):
+    """Squared loss of support vector regression, 1/2 max(0, |z - y| - epsilon)^2 (half of scikit-learn's).
+
+    phi*(b) = b^2/2 + y b + epsilon |b|; gamma = 1.
+
+    Parameters
+    ----------
+    epsilon : float
+        Residuals up to epsilon cost nothing.
+
+    Examples
+    --------
+    >>> SquaredEpsilonInsensitive(0.5).value(3.0, 1.0)
+    1.125
+    """
+
+    epsilon: float = 0.1
+
+    def value(self, z: float, y: float) -> float:
+        r = max(0.0, abs(z - y) - self.epsilon)
+        return 0.5 * r * r
+
+    def derivative(self, z: float, y: float) -> float:
+        return math.copysign(max(0.0, abs(z - y) - self.epsilon), z - y)
+
+    def curvature(self, z: float, y: float) -> float:
+        return 1.0 if abs(z - y) >= self.epsilon else 0.0
+
+    def conjugate(self, b: float, y: float) -> float:
+        return 0.5 * b * b + y * b + self.epsilon * abs(b)
+
+    def dual_step(self, alpha: float, y: float, z: float, q: float) -> float:
+        t = alpha * q + y - z
+        return math.copysign(max(0.0, abs(t) - self.epsilon) / (1.0 + q), t)
+
+    def domain(self, y: float) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+
 @traits(labels="real", smoothness=0.0)
 class Quantile(NamedTuple):
     """Pinball loss of quantile regression, level * r for r = y - z >= 0 and (level - 1) * r below.
@@ -413,6 +453,11 @@ class Smoothed(NamedTuple):
 
     def derivative(self, z: float, y: float) -> float:
         return float(-formulas.dual_step(self.loss, 0.0, y, z, self.gamma))
+
+    def curvature(self, z: float, y: float) -> float:
+        h = 1e-3 * self.gamma
+        low, high = formulas.dual_step(self.loss, 0.0, y, z - h, self.gamma), formulas.dual_step(self.loss, 0.0, y, z + h, self.gamma)
+        return float((low - high) / (2.0 * h))
 
     def conjugate(self, b: float, y: float) -> float:
         return float(formulas.conjugate(self.loss, b, y) + 0.5 * self.gamma * b * b)

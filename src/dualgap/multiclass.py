@@ -530,6 +530,25 @@ class SmoothMaxHinge(NamedTuple):
         """Write the a that maximizes ``-phi*(-a) - z . (a - alpha) - q / 2 ||a - alpha||^2``."""
         _hinge_point(alpha, y, c, z, q, self.gamma, out)
 
+    def curvature(self, alpha: Vector, y: npt.NDArray[np.integer]) -> tuple[Vector, Vector, Vector]:
+        """Return (q, r, t) such that the Hessian at the scores that alpha belongs to is ``diag(q) - r r' + t t'``, row by row.
+
+        It is that of the projection onto S: on the classes with beta > 0, those whose multiplier is not at its bound share what they get
+        where sum beta = 1.
+        """
+        rows = np.arange(len(alpha))
+        active = (alpha < 0.0).astype(np.float64)
+        count = active.sum(axis=1)
+        full = alpha[rows, y] >= 1.0 - 1e-12
+        scale = 1.0 / np.sqrt(self.gamma)
+        r = active * np.where(full, scale / np.sqrt(np.maximum(count, 1.0)), scale / math.sqrt(2.0))[:, None]
+        t = np.where(full[:, None], 0.0, r)
+        r[rows, y] = np.where(full, 0.0, scale / math.sqrt(2.0))
+        t[rows, y] = -r[rows, y]
+        q = active / self.gamma
+        q[rows, y] = np.where(full, 0.0, count / self.gamma)
+        return q, r, t
+
     def dual_norm2(self, q: Vector, y: int) -> float:
         """Return the squared Euclidean norm of q over j != y."""
         return _squared_euclidean(q, y)
@@ -565,6 +584,11 @@ class SoftMaxHinge(NamedTuple):
         """Strong convexity of the conjugate in its norm."""
         return self.gamma
 
+    @property
+    def temperature(self) -> float:
+        """What the scores are divided by in the exponents of the probabilities."""
+        return self.gamma
+
     def with_costs(self, k: int, n: int) -> "SoftMaxHinge":
         """Return this loss with costs as a validated array, see `MaxHinge.with_costs`."""
         return self._replace(costs=_cost_array(self.costs, 1.0, k, n))
@@ -584,6 +608,12 @@ class SoftMaxHinge(NamedTuple):
     def dual_step(self, alpha: Vector, y: int, c: Vector, z: Vector, q: float, out: Vector) -> None:
         """Write the a that maximizes ``-phi*(-a) - z . (a - alpha) - q / 2 ||a - alpha||^2``."""
         _soft_point(alpha, y, c, z, q, self.gamma, out)
+
+    def curvature(self, alpha: Vector, y: npt.NDArray[np.integer]) -> tuple[Vector, Vector, Vector]:
+        """Return (q, r, t) such that the Hessian at the scores that alpha belongs to is ``diag(q) - r r' + t t'``, row by row."""
+        p = -alpha
+        p[np.arange(len(p)), y] += 1.0
+        return p / self.temperature, p / math.sqrt(self.temperature), np.zeros((0, 0))
 
     def dual_norm2(self, q: Vector, y: int) -> float:
         """Return the squared L1 norm of q, the entry at y included."""
@@ -613,6 +643,11 @@ class Softmax(NamedTuple):
         """Strong convexity of the conjugate in its norm."""
         return 1.0
 
+    @property
+    def temperature(self) -> float:
+        """What the scores are divided by in the exponents of the probabilities."""
+        return 1.0
+
     def with_costs(self, k: int, n: int) -> "Softmax":
         """Return this loss with costs as a validated array, see `MaxHinge.with_costs`."""
         return self._replace(costs=_cost_array(self.costs, 0.0, k, n))
@@ -632,6 +667,12 @@ class Softmax(NamedTuple):
     def dual_step(self, alpha: Vector, y: int, c: Vector, z: Vector, q: float, out: Vector) -> None:
         """Write the a that maximizes ``-phi*(-a) - z . (a - alpha) - q / 2 ||a - alpha||^2``."""
         _soft_point(alpha, y, c, z, q, 1.0, out)
+
+    def curvature(self, alpha: Vector, y: npt.NDArray[np.integer]) -> tuple[Vector, Vector, Vector]:
+        """Return (q, r, t) such that the Hessian at the scores that alpha belongs to is ``diag(q) - r r' + t t'``, row by row."""
+        p = -alpha
+        p[np.arange(len(p)), y] += 1.0
+        return p / self.temperature, p / math.sqrt(self.temperature), np.zeros((0, 0))
 
     def dual_norm2(self, q: Vector, y: int) -> float:
         """Return the squared L1 norm of q, the entry at y included."""

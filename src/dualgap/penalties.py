@@ -488,6 +488,28 @@ class Entropy(NamedTuple):
         return 1.0
 
 
+def scaled(penalty: Any, strength: float) -> Any:
+    """A penalty times a number.
+
+    Those of this library have it multiplied into `l1` and `l2`, an own one on each coefficient gets it as a factor. An own one that couples
+    coefficients says how by a method `scaled`.
+
+    Examples
+    --------
+    >>> scaled(ElasticNet(0.5, 1.0), 2.0)
+    ElasticNet(l1=1.0, l2=2.0)
+    """
+    if hasattr(penalty, "scaled"):
+        return penalty.scaled(strength)
+    if "penalty" in penalty._fields:
+        return penalty._replace(penalty=scaled(penalty.penalty, strength))
+    if type(penalty).__module__.startswith("dualgap."):
+        return penalty._replace(**{name: strength * getattr(penalty, name) for name in ("l1", "l2") if name in penalty._fields})
+    if formulas.penalty_is_coupled(penalty):
+        raise TypeError(f"a penalty that couples coefficients needs a method scaled(strength), {type(penalty).__name__} has none")
+    return Factors(penalty, strength)
+
+
 def _group_norm2(u: Array, groups: Any, g: int) -> float:
     """The squared norm of the rows of u in group g."""
     total = 0.0

@@ -22,6 +22,9 @@ class Status(StrEnum):
     INTERRUPTED = "Interrupted before the certified gap came within the tolerance."
     CALLBACK = "Stopped by the callback before the certified gap came within the tolerance."
     ROUNDING = "Stopped where rounding errors are larger than what is left of the gap."
+    NO_MINIMUM = (
+        "The objective is proved to be near its infimum, which no coefficients attain: they separate the classes and are not penalized."
+    )
 
 
 class Record(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from dualgap.solution import Record, Solution, Status
 
@@ -72,32 +72,62 @@ def solve(
     >>> s.status.name, bool(s.relative_gap <= 1e-8)
     ('CERTIFIED', True)
     """
-    from dualgap.certificate import primal_point
     from dualgap.checkpoint import Checkpoint
     from dualgap.data.validation import check_number, make_problem
+
+    if not (isinstance(max_passes, numbers.Real) and max_passes > 0):
+        raise ValueError(f"max_passes must be a positive number, got {max_passes!r}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a Record, got {callback!r}")
+    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+        raise TypeError(f"checkpoint must be a dualgap.Checkpoint, got {checkpoint!r}")
+    options: dict[str, Any] = {
+        "tol": check_number("tol", tol, 0.0, open_low=True),
+        "max_passes": float(max_passes),
+        "time_limit": None if time_limit is None else check_number("time_limit", time_limit, 0.0),
+    }
+    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
+    stated = Stated(problem, loss, penalty, tuple(notes))
+    options |= {"solver": solver, "warm_start": warm_start, "random_state": random_state, "callback": callback, "verbose": verbose}
+    return solve_stated(stated, checkpoint=checkpoint, **options)
+
+
+class Stated(NamedTuple):
+    """A problem with the loss and the penalty as the caller gave them, and remarks about its input."""
+
+    problem: Any
+    loss: Any
+    penalty: Any
+    notes: tuple[str, ...] = ()
+
+
+def solve_stated(
+    stated: Stated,
+    *,
+    tol: float,
+    max_passes: float,
+    time_limit: float | None,
+    solver: Any = "auto",
+    warm_start: Any = None,
+    random_state: Any = 0,
+    callback: Callable[[Record], Any] | None = None,
+    verbose: bool = False,
+    checkpoint: Any = None,
+    null: Any = None,
+) -> Solution:
+    """Solve a problem that has been validated; `null` is its null model's `PrimalPoint`, if it is known."""
+    from dualgap.certificate import primal_point
     from dualgap.null import null_weights
     from dualgap.solvers import check_solver
     from dualgap.solvers.run import Run, interruptible
     from dualgap.warm import warm_point
 
-    tol = check_number("tol", tol, 0.0, open_low=True)
-    if not (isinstance(max_passes, numbers.Real) and max_passes > 0):
-        raise ValueError(f"max_passes must be a positive number, got {max_passes!r}")
-    if time_limit is not None:
-        time_limit = check_number("time_limit", time_limit, 0.0)
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a function of a Record, got {callback!r}")
-    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
-        raise TypeError(f"checkpoint must be a dualgap.Checkpoint, got {checkpoint!r}")
-    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
+    problem = stated.problem
     chosen = check_solver(solver, problem)
-    null_w = null_weights(problem)
-    null = primal_point(problem, null_w)
-
-    limits = {"tol": tol, "max_passes": float(max_passes), "time_limit": time_limit}
+    null = null or primal_point(problem, null_weights(problem))
     with _shown(verbose, callback, tol * null.value, null.value) as report:
-        run = Run(problem, null, callback=report, random_state=random_state, **limits)
-        run.notes += notes
+        run = Run(problem, null, tol=tol, max_passes=max_passes, time_limit=time_limit, callback=report, random_state=random_state)
+        run.notes += stated.notes
         with interruptible(run):
             alpha = checkpoint.begin(run) if checkpoint is not None else None
             if alpha is None:
@@ -106,7 +136,7 @@ def solve(
                 chosen.minimize(problem, run, alpha)
         if checkpoint is not None:
             checkpoint.save(run, ended=run.status is Status.CERTIFIED)
-    return run.solution(loss, penalty, chosen)
+    return run.solution(stated.loss, stated.penalty, chosen)
 
 
 def _shown(verbose: bool, callback: Callable[[Record], Any] | None, target: float, null: float) -> Any:

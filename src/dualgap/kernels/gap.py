@@ -95,6 +95,18 @@ def loss_sum(loss: Any, z: Any, y: Any, share: Any, norms2: Any) -> tuple[float,
 
 
 @exact_kernel
+def shifted_derivative(loss: Any, z: Any, side: float, size: Any, t: float, y: Any, share: Any) -> tuple[float, float]:
+    """The weighted mean of phi'(z + side size + t), and that of its absolute value."""
+    total, low, scale = 0.0, 0.0, 0.0
+    for r in range(z.shape[0]):
+        term = share[r] * formulas.derivative(loss, z[r] + side * size[r] + t, y[r])
+        low += lost(total, term)
+        total += term
+        scale += abs(term)
+    return total + low, scale
+
+
+@exact_kernel
 def vector_loss_sum(loss: Any, start: int, z: Any, y: Any, share: Any, norms2: Any, g: Any) -> tuple[float, float]:
     """The same for a vector-valued loss; `g` holds k numbers."""
     total, low, sensitivity = 0.0, 0.0, 0.0

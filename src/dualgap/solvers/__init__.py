@@ -7,8 +7,10 @@ from dualgap.solvers.accelerated import AcceleratedProxSDCA
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.auto import Auto
 from dualgap.solvers.fista import FISTA
+from dualgap.solvers.joint_newton import JointNewton
 from dualgap.solvers.newton import GramNewton
 from dualgap.solvers.prox_sdca import ProxSDCA
+from dualgap.solvers.proximal_point import ProximalPoint
 from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
 from dualgap.solvers.row_space import RowSpace
@@ -20,6 +22,8 @@ SOLVERS: dict[str, Any] = {
     "accelerated": AcceleratedProxSDCA,
     "fista": FISTA,
     "newton": GramNewton,
+    "joint_newton": JointNewton,
+    "proximal_point": ProximalPoint,
 }
 
 
@@ -47,7 +51,9 @@ __all__ = [
     "AdaptiveProxSDCA",
     "Auto",
     "GramNewton",
+    "JointNewton",
     "ProxSDCA",
+    "ProximalPoint",
     "Race",
     "Relay",
     "RowSpace",

@@ -5,11 +5,14 @@
 3. Everything else: the adaptive acceleration, raced against the paper's, or against Prox-SDCA where there are few rows. A loss that is not
    smooth is taken as it is, with its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so
    ill-conditioned that this was ahead on every one tried.
-4. With a smooth scalar loss and at most 1024 features, or rows, proximal Newton on the Gram matrix of these takes over where it is expected
-   to end sooner; least squares are solved by one step of it, which comes first.
+4. With at most 1024 features, or rows, times classes, proximal Newton on the Gram matrix of these takes over where it is expected to end
+   sooner, inside the proximal point method where the loss is not smooth. It comes first for least squares, which one step solves, and
+   where all of its steps take less than a millisecond.
 """
 
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +20,17 @@ import numpy.typing as npt
 from dualgap.problem import Problem
 from dualgap.solvers.accelerated import AcceleratedProxSDCA
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
+from dualgap.solvers.joint_newton import JointNewton
 from dualgap.solvers.newton import GramNewton
 from dualgap.solvers.prox_sdca import ProxSDCA
+from dualgap.solvers.proximal_point import ProximalPoint
 from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
 from dualgap.solvers.row_space import RowSpace
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
-FEW, FEW_PASSES = 1024, 40.0
+FEW, FEW_PASSES, AT_ONCE = 1024, 40.0, 1e5
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Auto:
         run.notes.append(_facts(problem))
         solver.minimize(problem, run, alpha)
 
-    def choose(self, problem: Problem) -> ProxSDCA | GramNewton | RowSpace | Race | Relay:
+    def choose(self, problem: Problem) -> Any:
         """The solver for a problem."""
         if getattr(problem.penalty, "norm", 2.0) != 2.0:
             return ProxSDCA()
@@ -60,11 +65,12 @@ class Auto:
             race = Race(AdaptiveProxSDCA(), ProxSDCA(), first=8.0)
         else:
             race = Race(AdaptiveProxSDCA(), AcceleratedProxSDCA() if strength > 0.0 else ProxSDCA())
-        newton = GramNewton() if problem.n >= problem.d else RowSpace(GramNewton())
-        if min(problem.n, problem.d) > FEW or newton.requirement(problem):
+        newton = newton_for(problem)
+        if newton is None:
             return race
-        at_once = getattr(problem.loss, "quadratic", False) and newton.price(problem) <= FEW_PASSES
-        return newton if at_once else Relay(race, newton)
+        entries = getattr(problem.X, "nnz", problem.n * problem.d)
+        quadratic = getattr(problem.loss, "quadratic", False) and newton.price(problem) <= FEW_PASSES
+        return newton if quadratic or newton.price(problem) * entries <= AT_ONCE else Relay(race, newton)
 
 
 def _facts(problem: Problem) -> str:
@@ -72,3 +78,12 @@ def _facts(problem: Problem) -> str:
     strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
     hardness = f"{problem.radius2 / strength:.2g}" if strength > 0.0 else "infinite"
     return f"The problem has {problem.n:,} rows, {problem.d:,} features, and R^2/(lambda gamma n) = {hardness}."
+
+
+def newton_for(problem: Problem) -> Any:
+    """Newton's method in the form that suits the problem, None where none does."""
+    smooth: Any = JointNewton() if problem.outputs else GramNewton()
+    newton: Any = smooth if problem.loss.smoothness > 0.0 else ProximalPoint()
+    forms = [(problem.d, newton), (problem.n, RowSpace(newton))]
+    outputs = max(problem.outputs, 1)
+    return next((form for size, form in sorted(forms, key=itemgetter(0)) if size * outputs <= FEW and not form.requirement(problem)), None)

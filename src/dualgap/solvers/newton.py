@@ -34,7 +34,8 @@ SUFFICIENT = 1e-4
 class GramNewton:
     """Proximal Newton's method with the Gram matrix: scalar smooth losses, penalties that treat each coefficient on its own, few features.
 
-    Should it find no step that lowers the objective, or take more than 40, `AdaptiveProxSDCA` goes on from where it is.
+    Should it find no step that lowers the objective, or take more than 40, `ProximalPoint` goes on from where it is, which does not mind a
+    loss with hardly any curvature, or `AdaptiveProxSDCA` if that does not suit the problem.
 
     Examples
     --------
@@ -52,13 +53,11 @@ class GramNewton:
 
         A quadratic loss is its own model, so one step solves it.
         """
-        d, steps = problem.d, 1.0 if getattr(problem.loss, "quadratic", False) else STEPS
-        if isinstance(problem.X, np.ndarray):
-            entries, products = problem.n * d, problem.n * d * d / BLAS
-        else:
-            lengths = np.diff(problem.X.indptr).astype(np.float64)
-            entries, products = max(problem.X.nnz, 1), PRODUCT * float(lengths @ lengths)
-        return steps * (1.0 + (products + ROUNDS * d**3 / BLAS) / entries)
+        return self.steps_from(problem) * gram_price(problem)
+
+    def steps_from(self, problem: Problem) -> float:
+        """About how many steps a solution from a rough start takes."""
+        return 1.0 if getattr(problem.loss, "quadratic", False) else STEPS
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from the primal point of the run's start until the run ends."""
@@ -73,10 +72,12 @@ class GramNewton:
             yield
         if run.going:
             from dualgap.solvers.adaptive import AdaptiveProxSDCA
+            from dualgap.solvers.proximal_point import ProximalPoint
 
-            run.note("AdaptiveProxSDCA took over.")
+            other = AdaptiveProxSDCA() if ProximalPoint().requirement(problem) else ProximalPoint()
+            run.note(f"{type(other).__name__} took over.")
             run.start = run.best.w.copy()
-            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
+            yield from other.steps(problem, run, run.dual_start())
 
 
 class _Newton:
@@ -132,6 +133,17 @@ class _Newton:
 
     def _objective(self, w: Array, z: Array) -> float:
         return self.problem.mean_loss_of(z, self.everything)[0] + self.problem.penalty_value(w)
+
+
+def gram_price(problem: Problem) -> float:
+    """What a step with a Gram matrix and linear systems costs, in passes of dual ascent."""
+    d = problem.d
+    if isinstance(problem.X, np.ndarray):
+        entries, products = problem.n * d, problem.n * d * d / BLAS
+    else:
+        lengths = np.diff(problem.X.indptr).astype(np.float64)
+        entries, products = max(problem.X.nnz, 1), PRODUCT * float(lengths @ lengths)
+    return 1.0 + (products + ROUNDS * d**3 / BLAS) / entries
 
 
 def gram_matrix(problem: Problem, z: Array) -> Array:

@@ -17,7 +17,7 @@ from dualgap.certificate import primal_point
 from dualgap.problem import Problem
 from dualgap.rows import as_rows
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
-from dualgap.solvers.newton import BLAS, ROUNDS, STEPS
+from dualgap.solvers.newton import BLAS, ROUNDS
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +51,7 @@ class RowSpace:
     def price(self, problem: Problem) -> float:
         """About how many passes of dual ascent a solution costs: the products of all rows, and the steps of the solver on n features."""
         entries = float(getattr(problem.X, "nnz", problem.n * problem.d)) or 1.0
-        steps = 1.0 if getattr(problem.loss, "quadratic", False) else STEPS
+        steps = float(self.solver.steps_from(problem))
         work = problem.n**2 + (1.0 + ROUNDS) * problem.n**3 / BLAS
         return problem.n / BLAS + steps * work / entries + 2.0 * steps
 

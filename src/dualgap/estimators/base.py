@@ -1,0 +1,243 @@
+"""What all estimators share: parameters, input, the solves, what a fit leaves behind, and what it warns of.
+
+a. An estimator states its objective as a loss and a penalty of the library, the solvers do the rest. There is one solve for a
+   vector-valued loss, and one for each class (one-vs-rest) or target otherwise; `n_jobs` runs these side by side.
+b. Attributes of the certificate are numbers where there is one solve and arrays where there are several. They are in the units of
+   `dualgap.solve`: the loss averaged over the weights, plus the penalty.
+c. X is read in place where it can be. Nothing refers to it after the fit.
+d. Data of at most 2048 entries are solved to the limit of rounding, whatever `tol` says: it takes no time, and what a fit gives then does
+   not depend on the order of the rows, or on whether a row is weighted or repeated, by more than scikit-learn's checks allow.
+"""
+
+import math
+import numbers
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from dualgap.bounds import Bounds, certified_bounds, rounding
+from dualgap.data.validation import make_problem
+from dualgap.estimators.callbacks import CallbackSupport, Report, reporting, with_callbacks
+from dualgap.penalties import L2, ElasticNet, Factors, NonNegative
+from dualgap.solution import History, Solution, Status
+from dualgap.solve import Stated, solve_stated
+
+Array = npt.NDArray[np.float64]
+FLOATS = [np.float64, np.float32]
+OUR_SOLVERS = {"auto", "adaptive", "prox_sdca", "accelerated", "fista", "newton"}
+MAX_PASSES = 1000
+FEW_ENTRIES, ROUNDING = 2048, 1e-15
+POSITIVE = Interval(numbers.Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(numbers.Real, 0, None, closed="left")
+
+SHARED_CONSTRAINTS: dict[str, Any] = {
+    "fit_intercept": ["boolean"],
+    "tol": [NOT_NEGATIVE],
+    "max_iter": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "time_limit": [NOT_NEGATIVE, None],
+    "warm_start": ["boolean"],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "n_jobs": [numbers.Integral, None],
+    "factors": ["array-like", None],
+}
+
+WHAT_TO_DO = {
+    Status.MAX_PASSES: "Raise max_iter (now {max_iter} passes over the data), or bring the columns of X to one scale.",
+    Status.TIME_LIMIT: "Raise time_limit (now {time_limit} s), or bring the columns of X to one scale.",
+    Status.INTERRUPTED: "The fit was interrupted.",
+    Status.CALLBACK: "A callback ended the fit.",
+    Status.NO_MINIMUM: "The classes can be separated and nothing is penalized: larger coefficients are always better. Add a penalty.",
+    Status.ROUNDING: "This is as close as float64 arithmetic can prove on these data: raise tol, or bring the columns of X to one scale.",
+}
+
+
+class Task(NamedTuple):
+    """One solve: its targets, loss and penalty."""
+
+    y: npt.NDArray[Any]
+    loss: Any
+    penalty: Any
+
+
+def solver_names(*names: str) -> list[Any]:
+    """The constraint of a solver: ours by name or as an object, or a name of scikit-learn's, which means "auto"."""
+    return [StrOptions(OUR_SOLVERS | set(names)), HasMethods("minimize")]
+
+
+def make_penalty(l1: float, l2: float, d: int, *, factors: Any = None, positive: bool = False) -> Any:
+    """l1 |w|_1 + l2/2 |w|^2 with factors per feature and a bound at 0, as a penalty of the library; nothing at all for l1 = l2 = 0."""
+    if l1 == 0.0 and l2 == 0.0:
+        penalty: Any = Factors(L2(1.0), np.zeros(d))
+    else:
+        penalty = L2(l2) if l1 == 0.0 else ElasticNet(l1, l2)
+        if factors is not None:
+            penalty = Factors(penalty, factors)
+    return NonNegative(penalty) if positive else penalty
+
+
+class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
+    """A linear model whose fit ends with a certificate."""
+
+    coef_: Any
+    intercept_: Any
+    dual_coef_: Any
+    n_features_in_: int
+    _solutions: list[Solution]
+    _bounds: list[Bounds]
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model, and prove how close to the minimum of its objective it is.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            CSR and C-contiguous arrays of float32 or float64 are read in place, whatever else is converted once.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 means the same as the row given twice, a weight of 0 as the row left out.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        with reporting(self, X, y, sample_weight) as report:
+            self._fit(X, y, sample_weight, report)
+        return self
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Array | None]:
+        """X as a kernel reads it, without a copy where that is possible, y, and the weights."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", **options)
+        if sample_weight is None:
+            return X, y, None
+        weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not np.any(weight > 0.0):
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return X, y, weight
+
+    def _solver_options(self) -> dict[str, Any]:
+        """The arguments of `dualgap.solve` that do not state the problem: what is to be done by several threads in one solve goes here."""
+        solver = getattr(self, "solver", "auto")
+        if isinstance(solver, str) and solver not in OUR_SOLVERS:
+            solver = "auto"
+        seed = getattr(self, "random_state", None)
+        return {
+            "solver": solver,
+            "tol": max(float(self.tol), float(np.finfo(np.float64).tiny)),
+            "max_passes": self._max_passes(),
+            "time_limit": getattr(self, "time_limit", None),
+            "random_state": 0 if seed is None else int(check_random_state(seed).randint(2**31 - 1)),
+            "verbose": bool(getattr(self, "verbose", False)),
+        }
+
+    def _max_passes(self) -> int:
+        most = getattr(self, "max_iter", None)
+        return MAX_PASSES if most is None else int(most)
+
+    def _solve(self, X: Any, weight: Array | None, tasks: list[Task], report: Report | None) -> list[Solution]:
+        """Solve each task, side by side where `n_jobs` asks for that."""
+        options = self._solver_options()
+        tol = options["tol"]
+        if X.shape[0] * X.shape[1] <= FEW_ENTRIES:
+            options["tol"] = min(tol, ROUNDING)
+        pairs = list(zip(tasks, self._earlier(tasks, X.shape), strict=True))
+
+        def run(task: Task, start: Solution | None) -> tuple[Solution, Bounds]:
+            problem, notes = make_problem(X, task.y, task.loss, task.penalty, weight, bool(self.fit_intercept))
+            stated = Stated(problem, task.loss, task.penalty, tuple(notes))
+            solution = solve_stated(stated, warm_start=start, callback=report, **options)
+            if solution.relative_gap <= tol:
+                solution = replace(solution, status=Status.CERTIFIED)
+            w = np.concatenate([solution.w, np.broadcast_to(solution.intercept, (1, *problem.shape[1:]))])
+            return solution, certified_bounds(problem, w, solution.gap)
+
+        jobs = min(effective_n_jobs(getattr(self, "n_jobs", None)), len(tasks))
+        if jobs == 1:
+            done = [run(*pair) for pair in pairs]
+        else:
+            done = list(Parallel(n_jobs=jobs, prefer="threads")(delayed(run)(*pair) for pair in pairs))
+        self._bounds = [bounds for _, bounds in done]
+        return [solution for solution, _ in done]
+
+    def _earlier(self, tasks: list[Task], shape: tuple[int, int]) -> list[Solution | None]:
+        """The solutions of the last fit, if a warm start is wanted and they fit; dual variables only if there are as many rows."""
+        known = getattr(self, "_solutions", [])
+        n, d = shape
+        outputs = [(int(t.y.max()) + 1,) if getattr(t.loss, "vector", False) else () for t in tasks]
+        if not getattr(self, "warm_start", False) or [s.w.shape for s in known] != [(d, *k) for k in outputs]:
+            return [None] * len(tasks)
+        return [s if len(s.alpha) == n else replace(s, alpha=s.alpha[:0]) for s in known]
+
+    def _keep(self, solutions: list[Solution]) -> None:
+        """Set the attributes of the certificate, and warn if it falls short of the tolerance."""
+
+        def each(name: str) -> Any:
+            values = [getattr(s, name) for s in solutions]
+            return np.array(values) if len(values) > 1 else values[0]
+
+        self.primal_, self.dual_, self.duality_gap_, self.relative_gap_ = map(each, ("primal", "dual", "gap", "relative_gap"))
+        passes = [math.ceil(s.passes) for s in solutions]
+        self.n_iter_ = np.array(passes, dtype=np.int32) if len(passes) > 1 else passes[0]
+        self.status_ = next((s.status for s in solutions if s.status is not Status.CERTIFIED), Status.CERTIFIED)
+        self.history_: History | list[History] = [s.history for s in solutions] if len(solutions) > 1 else solutions[0].history
+        self._solutions = solutions
+        self._warn(solutions)
+
+    def _warn(self, solutions: list[Solution]) -> None:
+        """Say so if a certified gap is above the tolerance; a tolerance of 0 is content with what arithmetic allows."""
+        tol = float(self.tol)
+        short = [s for s in solutions if s.status is not Status.CERTIFIED and not (tol == 0.0 and s.status is Status.ROUNDING)]
+        if not short:
+            return
+        worst = max(short, key=lambda s: s.relative_gap)
+        advice = WHAT_TO_DO[worst.status].format(max_iter=self._max_passes(), time_limit=getattr(self, "time_limit", None))
+        which = f" in {len(short)} of {len(solutions)} problems" if len(solutions) > 1 else ""
+        what = "has no minimum to converge to" if worst.status is Status.NO_MINIMUM else "did not converge"
+        message = f"{type(self).__name__} {what}{which}: the certified relative gap is {worst.relative_gap:.2g}, tol={tol:g}. {advice}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+    def _rows(self, X: Any) -> Any:
+        """X, for a fitted model."""
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+
+    def _linear(self, X: Any) -> Any:
+        """X coef' + intercept."""
+        return safe_sparse_dot(self._rows(X), self.coef_.T, dense_output=True) + self.intercept_
+
+    def _distances(self, X: Any) -> Array:
+        """A bound on |x'(w - w*)| for each row and problem, rounding included."""
+        norms2 = row_norms(X, squared=True)
+        size = [rounding(norms2, np.append(s.w.ravel(), np.max(np.abs(s.intercept)))) for s in self._solutions]
+        return np.column_stack([b.scores(X) + r for b, r in zip(self._bounds, size, strict=True)])
+
+    def _intervals(self, X: Any, z: Array) -> tuple[Array, Array]:
+        """Where the decision values of the optimal model are, for separate problems."""
+        size = self._distances(X).reshape(z.shape)
+        low, high = (np.array([getattr(b, side) for b in self._bounds]) for side in ("low", "high"))
+        return z - size + (low if z.ndim > 1 else low[0]), z + size + (high if z.ndim > 1 else high[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def total_weight(weight: Array | None, n: int) -> float:
+    """The sum of the weights."""
+    return float(n) if weight is None else math.fsum(weight)
