@@ -86,6 +86,8 @@ def _loss_spec(loss: Any) -> tuple[str, dict[str, Any]]:
             return "huber", {"gamma": loss.delta}
         case dg.EpsilonInsensitive():
             return "epsilon_insensitive", {"eps": loss.epsilon}
+        case dg.SquaredEpsilonInsensitive():
+            return "squared_epsilon_insensitive", {"eps": loss.epsilon}
         case dg.Quantile():
             return "quantile", {"q": loss.level}
         case dg.SmoothHinge():

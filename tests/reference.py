@@ -12,8 +12,8 @@ Nothing here comes from the library.  There are three parts, to be trusted in th
    its arithmetic in `np.longdouble` (Newton's method where there is nothing to be interior to).  A mistake
    in this part cannot go unseen: part 2 would report it as a large `error`.
 
-Names of losses     squared, absolute, huber(gamma), epsilon_insensitive(eps), quantile(q), logistic, hinge,
-                    smooth_hinge(gamma), squared_hinge; with labels 0..k-1 and W of shape (d, k): softmax,
+Names of losses     squared, absolute, huber(gamma), epsilon_insensitive(eps), squared_epsilon_insensitive(eps), quantile(q),
+                    logistic, hinge, smooth_hinge(gamma), squared_hinge; with labels 0..k-1 and W of shape (d, k): softmax,
                     max_hinge(costs), smooth_max_hinge(gamma, costs), soft_max_hinge(gamma, costs).
                     epsilon_insensitive, quantile and logistic take a gamma as well: min_v phi(z - v) + v^2/(2 gamma).
                     `n_classes` may be given; it is otherwise the size of `costs`, or max(y) + 1.
@@ -141,6 +141,8 @@ def losses(spec, Z, y):
     if name == "epsilon_insensitive":
         beyond = np.maximum(0, abs(r) - LD(par["eps"]))
         return np.where(beyond <= gamma, beyond**2 / (2 * max(gamma, LD(1e-300))), beyond - gamma / 2)
+    if name == "squared_epsilon_insensitive":
+        return np.maximum(0, abs(r) - LD(par["eps"])) ** 2 / 2
     if name == "quantile":
         q = LD(par["q"])
         if gamma > 0:
@@ -292,7 +294,7 @@ def dual_domain(spec, U, y):
         own = np.zeros_like(beta)
         own[np.arange(len(y)), y] = beta.sum(axis=1)
         return beta - own
-    if name == "squared":
+    if name in ("squared", "squared_epsilon_insensitive"):
         return U
     if name in ("absolute", "huber", "epsilon_insensitive"):
         return np.clip(U, -1, 1)
@@ -331,6 +333,8 @@ def conjugates(spec, U, y):
         return U * y + ridge
     if name == "epsilon_insensitive":
         return U * y + LD(par["eps"]) * abs(U) + ridge
+    if name == "squared_epsilon_insensitive":
+        return U * y + LD(par["eps"]) * abs(U) + U**2 / 2
     beta = -y * U
     if name == "logistic":
         return _xlogx(beta) + _xlogx_of_rest(beta) + ridge
@@ -464,8 +468,9 @@ def loss_pieces(spec, y, k):
         c = np.array([costs[np.arange(len(y)), j] for j in js]).reshape(k - 1, len(y))
         return a, c, True, True, gamma if spec.loss == "smooth_max_hinge" else None
     one = np.ones(len(y), LD)
-    if spec.loss in ("absolute", "huber", "epsilon_insensitive"):  # +-(z - y) - eps
-        eps = LD(par["eps"]) if spec.loss == "epsilon_insensitive" else LD(0)
+    if spec.loss in ("absolute", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"):  # +-(z - y) - eps
+        eps = LD(_param(par, "eps", 0))
+        gamma = LD(1) if spec.loss == "squared_epsilon_insensitive" else gamma
         a, c = [one, -one], [-y - eps, y - eps]
         floor = spec.loss != "absolute"
     elif spec.loss == "quantile":  # q (y - z) and (q - 1) (y - z)
@@ -477,7 +482,7 @@ def loss_pieces(spec, y, k):
     else:  # 1 - y z
         a, c, floor = [-y], [one], True
         gamma = {"hinge": None, "smooth_hinge": gamma, "squared_hinge": LD(1)}[spec.loss]
-    return np.array(a)[:, :, None], np.array(c), floor, spec.loss != "squared_hinge", gamma
+    return np.array(a)[:, :, None], np.array(c), floor, spec.loss not in ("squared_hinge", "squared_epsilon_insensitive"), gamma
 
 
 class Program:

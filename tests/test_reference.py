@@ -22,6 +22,7 @@ REGRESSION = [
     ("quantile", {"q": 0.3}),
     ("epsilon_insensitive", {"eps": 0.25, "gamma": 0.5}),
     ("quantile", {"q": 0.3, "gamma": 0.5}),
+    ("squared_epsilon_insensitive", {"eps": 0.25}),
 ]
 BINARY = [("logistic", {}), ("logistic", {"gamma": 3.0}), ("hinge", {}), ("smooth_hinge", {"gamma": 0.5}), ("squared_hinge", {})]
 COSTS = [[0, 1, 2], [0.5, 0, 1], [1, 1, 0]]
