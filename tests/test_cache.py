@@ -147,7 +147,7 @@ SOLVES = """
         return dg.solve(X, y, loss=loss, penalty=penalty, tol=1e-6, **options).primal
 
     result = [
-        solved(X, signs, dg.SmoothHinge(1.0), dg.ElasticNet(1e-3, 1e-4), intercept=True),
+        solved(X, signs, dg.SmoothHinge(1.0), dg.ElasticNet(1e-3, 1e-4), intercept=True, solver="adaptive"),
         solved(sp.csr_array(X.astype(np.float32)), signs, dg.Logistic(), dg.Box(dg.L2(1e-2), -1.0, 1.0), solver="prox_sdca"),
         solved(X, scores, Own(), Ridge(1e-2), solver="prox_sdca"),
         solved(X, np.arange(40) % 3, dg.Softmax(), dg.L2(1e-2), solver="prox_sdca"),

@@ -144,7 +144,9 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
         self.classes_, labels = np.unique(y, return_inverse=True)
         k = len(self.classes_)
         if k < 2:
-            raise ValueError(f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {y[0]!r}")
+            raise ValueError(
+                f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {y[:1].tolist()[0]!r}"
+            )
         weight = self._class_weighted(labels, weight)
         loss, penalty = self._objective(total_weight(weight, len(y)), X.shape[1], k)
         joint = getattr(loss, "vector", False)

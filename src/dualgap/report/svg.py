@@ -58,7 +58,7 @@ def nice_step(least: float) -> float:
 
 def label(value: float) -> str:
     """A tick's label: a plain number if that is short, a power of ten otherwise."""
-    if value == 0.0 or 1e-3 <= abs(value) < 1e5:
+    if value == 0.0 or 1e-2 <= abs(value) < 1e5:
         return f"{value:.4g}"
     exponent = math.floor(math.log10(abs(value)) + 1e-9)
     factor = value / 10.0**exponent
