@@ -37,7 +37,9 @@ def made(loss, storage="dense", dtype=np.float64, weights=True, intercept=True, 
 def test_transposed_is_compensated(loss, storage, dtype):
     """Terms of 1e9 that cancel down to 1 leave no more than the rounding of the terms."""
     problem, rng = made(loss, storage, dtype)
-    alpha = rng.standard_normal(problem.alpha_shape) * 10.0 ** rng.uniform(-3.0, 9.0, (N, *problem.shape[1:])[:1] + (1,) * len(problem.shape[1:]))
+    alpha = rng.standard_normal(problem.alpha_shape) * 10.0 ** rng.uniform(
+        -3.0, 9.0, (N, *problem.shape[1:])[:1] + (1,) * len(problem.shape[1:])
+    )
     rows = np.column_stack([reference._dense(problem.X), np.ones(N, LD)])
     terms = (problem.share.astype(LD) * rows.T)[..., None] * alpha.reshape(N, -1).astype(LD)
     exact, size = terms.sum(axis=1), abs(terms).sum(axis=1)

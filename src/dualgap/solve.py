@@ -47,8 +47,8 @@ def solve(
         Limits in passes over the data (evaluations of the certificate count) and in seconds, at which the best solution so far is returned.
     warm_start : Solution, optional
         An earlier solution, of another penalty or loss, or of the first rows of X.
-    random_state : int or numpy Generator
-        Seed of the order in which rows are visited.
+    random_state : int, numpy Generator or None
+        Seed of the order in which rows are visited; None takes a new one each time.
     callback : function of a Record, optional
         Called at each certificate; a true result ends the solve.
     verbose : bool
@@ -70,7 +70,7 @@ def solve(
     ('CERTIFIED', True)
     """
     from dualgap.certificate import primal_point
-    from dualgap.data.validation import check_number, make_problem
+    from dualgap.data.validation import check_number, check_random_state, make_problem
     from dualgap.null import null_weights
     from dualgap.solvers import check_solver
     from dualgap.solvers.run import Run, interruptible
@@ -83,6 +83,7 @@ def solve(
         time_limit = check_number("time_limit", time_limit, 0.0)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of a Record, got {callback!r}")
+    rng = check_random_state(random_state)
     problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
     chosen = check_solver(solver, problem)
     null_w = null_weights(problem)
@@ -90,7 +91,7 @@ def solve(
 
     limits = {"tol": tol, "max_passes": float(max_passes), "time_limit": time_limit}
     with _shown(verbose, callback, tol * null.value) as report:
-        run = Run(problem, null, callback=report, random_state=random_state, **limits)
+        run = Run(problem, null, callback=report, random_state=rng, **limits)
         run.notes += notes
         with interruptible(run):
             alpha = warm_point(problem, run, warm_start) if warm_start is not None else run.cold_point()

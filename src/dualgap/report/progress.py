@@ -26,7 +26,7 @@ class Progress:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self.callback = callback
-        self.target = target
+        self.target = max(target, 1e-300)
         self.first: float | None = None
         self.bar = Progress(
             TextColumn("gap {task.fields[gap]:.1e}"), BarColumn(), TextColumn("{task.fields[passes]:.0f} passes"), TimeElapsedColumn()
