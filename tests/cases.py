@@ -154,6 +154,11 @@ def violations(case: Case, s: dg.Solution, tol: float) -> list[str]:
     point = primal_point(case.problem, np.concatenate([s.w, intercept]))
     if not abs(s.primal - true) <= point.doubt:
         wrong.append(f"primal is off by {float(s.primal - true):.3e} with an allowance of {point.doubt:.3e}")
+    if s.convexity > 0.0:
+        order = getattr(case.problem.penalty, "q", 1.0 if isinstance(case.penalty, dg.Entropy) else 2.0)
+        away = np.linalg.norm((s.w - case.reference.w).astype(float).ravel(), order)
+        if not away <= s.distance + np.sqrt(2.0 * case.doubt / s.convexity):
+            wrong.append(f"the optimum is {away:.3e} away, said to be within {s.distance:.3e}")
     for t, record in enumerate(s.history):
         if not record.primal - LD(record.gap) <= best:
             wrong.append(f"record {t}: primal - gap is {float(record.primal - LD(record.gap) - best):.3e} too high, gap {record.gap:.3e}")

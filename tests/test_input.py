@@ -97,6 +97,8 @@ BAD = [
     ({"max_passes": 0}, ValueError, "max_passes must be a positive number"),
     ({"time_limit": -1.0}, ValueError, "time_limit must be finite and >= 0"),
     ({"callback": 3}, TypeError, "callback must be a function"),
+    ({"random_state": "seed"}, ValueError, "random_state must be a nonnegative integer"),
+    ({"random_state": -1}, ValueError, "random_state must be a nonnegative integer"),
     ({"intercept": 1}, TypeError, "intercept must be True or False"),
 ]
 

@@ -28,6 +28,7 @@ from dualgap.problem import Problem
 
 Array = npt.NDArray[np.float64]
 EPS = 4.0 * float(np.finfo(np.float64).eps)
+UNBALANCED = 1e-6
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -164,7 +165,8 @@ def golden(f: Callable[[float], float], low: float, high: float, evaluations: in
 def balanced(problem: Problem, alpha: Array) -> tuple[Array, Array]:
     """A feasible alpha near the one given, and its X'(s alpha)/S, which is 0 for a coefficient that no penalty and no bound holds.
 
-    Where one is bounded on one side the sum must have a sign; it is made 0 only if it has the wrong one.
+    Where one is bounded on one side the sum must have a sign; it is made 0 only if it has the wrong one. alpha = 0 is always feasible and
+    stands in where none is found whose sums are small beside their terms: where classes are separable it is all that is left but rounding.
     """
     if not len(problem.unheld):
         return alpha, problem.transposed(alpha)
@@ -174,6 +176,8 @@ def balanced(problem: Problem, alpha: Array) -> tuple[Array, Array]:
     while True:
         moved = _orthogonal(problem, alpha, zeroed) if np.any(zeroed) else alpha
         a = problem.transposed(moved)
+        if np.any(np.where(zeroed, np.abs(a[problem.unheld]), 0.0) > UNBALANCED * problem.unheld_size(moved)):
+            return np.zeros_like(alpha), np.zeros(problem.shape)
         wrong = _infinite(problem, a) & ~zeroed
         if not np.any(wrong):
             return moved, a
@@ -188,7 +192,7 @@ def _infinite(problem: Problem, a: Array) -> npt.NDArray[np.bool_]:
 
 
 def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -> Array:
-    """A feasible alpha near the one given, orthogonal to the columns asked for; 0 is such a point, and stands in if none is found."""
+    """An alpha of the domain near the one given, orthogonal to the columns asked for if there is one."""
     if problem.outputs and not problem.open_columns.size:
         return multiclass.column_balanced(alpha, problem.y, problem.share)
     if problem.outputs:
@@ -217,5 +221,4 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
             break
         t, left = t + step, trial
     move(t)
-    size = min(float(problem.share @ np.abs(out)) / max(float(problem.share @ np.abs(alpha)), 1e-300), 1.0)
-    return out if left <= 1e-9 * size else np.zeros_like(alpha)
+    return out

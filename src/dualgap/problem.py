@@ -119,6 +119,13 @@ class Problem:
         columns = np.asarray(columns if isinstance(columns, np.ndarray) else columns.toarray(), dtype=np.float64)
         return np.hstack([columns, ones]) if self.intercept else np.ascontiguousarray(columns)
 
+    def unheld_size(self, alpha: Array) -> Array:
+        """The sums of the absolute values of what must cancel in X'(s alpha)/S there."""
+        size = np.zeros((len(self.unheld), *self.shape[1:]))
+        for rows in self.blocks():
+            size += np.abs(self.unheld_columns[rows]).T @ (self.share[rows] * np.abs(alpha[rows]).T).T
+        return size
+
     @cached_property
     def edge(self) -> float:
         """The norm of the bounds of the coefficients that are not penalized, where the conjugate is attained for these."""

@@ -48,8 +48,8 @@ def solve(
         Limits in passes over the data (evaluations of the certificate count) and in seconds, at which the best solution so far is returned.
     warm_start : Solution, optional
         An earlier solution, of another penalty or loss, or of the first rows of X.
-    random_state : int or numpy Generator
-        Seed of the order in which rows are visited.
+    random_state : int, numpy Generator or None
+        Seed of the order in which rows are visited; None takes a new one each time.
     callback : function of a Record, optional
         Called at each certificate; a true result ends the solve.
     checkpoint : Checkpoint, optional
@@ -73,7 +73,7 @@ def solve(
     ('CERTIFIED', True)
     """
     from dualgap.checkpoint import Checkpoint
-    from dualgap.data.validation import check_number, make_problem
+    from dualgap.data.validation import check_number, check_random_state, make_problem
 
     if not (isinstance(max_passes, numbers.Real) and max_passes > 0):
         raise ValueError(f"max_passes must be a positive number, got {max_passes!r}")
@@ -88,7 +88,8 @@ def solve(
     }
     problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
     stated = Stated(problem, loss, penalty, tuple(notes))
-    options |= {"solver": solver, "warm_start": warm_start, "random_state": random_state, "callback": callback, "verbose": verbose}
+    options |= {"solver": solver, "warm_start": warm_start, "callback": callback, "verbose": verbose}
+    options["random_state"] = check_random_state(random_state)
     return solve_stated(stated, checkpoint=checkpoint, **options)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dualgap import formulas
 from dualgap.certificate import primal_point
+from dualgap.kernels import gap
 from dualgap.problem import Problem
 from dualgap.solvers.run import Run
 
@@ -44,10 +44,7 @@ def _dual(problem: Problem, earlier: Any) -> Array:
     if known.shape[0] > problem.n or known.shape[1:] != alpha.shape[1:]:
         raise ValueError(f"warm_start must be a solution of at most {problem.n} rows, got alpha of shape {known.shape}")
     alpha[: known.shape[0]] = known
-    if problem.outputs:
-        return alpha if np.isfinite(problem.mean_conjugate(alpha)[0]) else np.zeros_like(alpha)
-    if not np.isfinite(problem.mean_conjugate(alpha)[0]):
-        for i in range(problem.n):
-            low, high = formulas.domain(problem.loss, 0.0, float(problem.y[i]))
-            alpha[i] = min(max(alpha[i], low), high)
-    return alpha
+    if problem.outputs == 0 and not np.isfinite(problem.mean_conjugate(alpha)[0]):
+        none = np.empty(0)
+        gap.balance(problem.loss, alpha, problem.y, problem.share, np.empty((problem.n, 0)), none, none, np.empty((0, 0)), alpha)
+    return alpha if np.isfinite(problem.mean_conjugate(alpha)[0]) else np.zeros_like(alpha)

@@ -170,6 +170,14 @@ def check_targets(y: Any, n: int, loss: Any) -> tuple[npt.NDArray[Any], int]:
     return values, 0
 
 
+def check_random_state(random_state: Any) -> np.random.Generator:
+    """The generator that a seed stands for."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(f"random_state must be a nonnegative integer, a numpy Generator or None, got {random_state!r}") from None
+
+
 def check_number(name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False) -> float:
     """A finite number of an interval."""
     if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):

@@ -32,7 +32,7 @@ class Progress:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        self.callback, self.target, self.null = callback, target, null if null > 0.0 else 1.0
+        self.callback, self.target, self.null = callback, max(target, 1e-300), null if null > 0.0 else 1.0
         self.records: list[Record] = []
         self.said = -math.inf
         self.console = Console(stderr=True)

@@ -241,7 +241,7 @@ class _Adaptive:
         if primal - max(dual, run.best_dual_value) <= 2.0 * run.target:
             return True
         risen = primal > run.best.value + 1e-3 * abs(run.best.value) and run.passes >= self.checked + 4.0
-        return risen or run.passes >= 1.4 * self.checked + 3.0
+        return risen or run.due
 
     def _check(self, c: float, y: Array) -> bool:
         """Certify, settle accounts with the ledger, and adapt the effort; False if the segment was abandoned."""
