@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.micro.problems import State
 
 SOURCE = Path(__file__).with_name("epoch.c")
-# The liberties that kernels take with floating-point numbers, without those that would change the rounding mode of the process.
+# The liberties that kernels take with floating-point numbers; -ffast-math would make the whole process round subnormal numbers to zero.
 MATH = ("-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast")
 NAMES = {"SmoothHinge": "smooth_hinge", "Logistic": "logistic", "Softmax": "softmax"}
 

@@ -16,7 +16,7 @@ from dualgap.kernels.compile import jitable, resolved
 from dualgap.kernels.prefetch import fetch, fetch_at, prefetch
 
 ONE = np.uint64(1)
-# How many entries an epoch goes through while memory answers, and limits of the rows that makes.
+# About how many entries an epoch goes through while memory answers; as a number of rows it has limits.
 SPARSE_AHEAD, DENSE_AHEAD = 320, 1000
 LEAST_AHEAD, MOST_AHEAD = 2, 16
 

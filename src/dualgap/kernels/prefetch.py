@@ -1,6 +1,6 @@
 """Hints to fetch memory before it is used: the rows of a random order are no stream that a processor can foresee.
 
-On text-like rows the same loop takes 1.7 ns per nonzero with them and 8 without.
+On text-like rows the same loop takes four to six times as long without them.
 """
 
 from typing import Any
