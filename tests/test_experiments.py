@@ -414,7 +414,7 @@ def test_the_command_writes_everything_and_goes_on_where_it_was(folder, tmp_path
     assert main(command) == 0
     assert (tmp_path / "runs.jsonl").read_text() == before
     assert (tmp_path / "figure.csv").read_text() == figures
-    assert "| astro-ph | STAND-IN |" in (tmp_path / "results.md").read_text()
+    assert "| astro-ph | STAND-IN |" in (tmp_path / "data.md").read_text()
 
 
 def test_a_sample_is_called_one_on_the_figure(folder, tmp_path, monkeypatch):

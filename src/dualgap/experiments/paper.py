@@ -65,9 +65,11 @@ def _experiments(options: argparse.Namespace, console: Any) -> None:
         data.append(load(name, options.data, fetch=options.fetch).sampled(rows, options.seed))
     lab = Lab(options.output / "runs.jsonl", console)
     parts = {"data": _data, "figure": _figure, "scaling": _scaling}
-    report = [parts[part](options, data, lab) for part in PARTS if part in options.parts]
-    (options.output / "results.md").write_text("\n\n".join(report) + "\n", encoding="utf-8")
-    console.print(f"Wrote {options.output / 'results.md'}", highlight=False)
+    for part in PARTS:
+        if part in options.parts:
+            file = options.output / f"{part}.md"
+            file.write_text(parts[part](options, data, lab) + "\n", encoding="utf-8")
+            console.print(f"Wrote {file}", highlight=False)
 
 
 def _data(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> str:

@@ -202,7 +202,7 @@ def _axes(axes: Any, problem: str, *, by_size: bool, settings: Settings) -> None
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.set_title(problem, fontsize=11)
-        axes.set_xlabel("$\\epsilon$" if problem == "lasso" else "$\\lambda$")
+        axes.set_xlabel(f"$\\{'epsilon' if problem == 'lasso' else 'lambda'}$ (n = {settings.size:,})")
         axes.invert_xaxis()
     if problem == next(iter(TASKS)):
         axes.set_ylabel("passes")
