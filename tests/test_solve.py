@@ -166,9 +166,13 @@ def test_an_interrupt_at_any_time_loses_nothing(solver):
     X, y = data(HARD["loss"])
     for at in (1, 2, 4):
         seen = []
-        s = dg.solve(
-            X, y, solver=solver, callback=lambda r: seen.append(r) or (len(seen) == at and signal.raise_signal(signal.SIGINT)), **HARD
-        )
+
+        def interrupt(record, seen=seen, at=at):
+            seen.append(record)
+            if len(seen) == at:
+                signal.raise_signal(signal.SIGINT)
+
+        s = dg.solve(X, y, solver=solver, callback=interrupt, **HARD)
         assert s.status in (dg.Status.INTERRUPTED, dg.Status.ROUNDING)
         assert s.gap <= seen[-1].gap
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -180,7 +184,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 import dualgap as dg
 rng = np.random.default_rng(0)
-X = rng.standard_normal((50_000, 40))
+X = rng.standard_normal((50_000, 40)) * np.logspace(-3, 1, 40)
 y = np.sign(rng.standard_normal(50_000))
 s = dg.solve(X, y, loss=dg.Logistic(), penalty=dg.L2(1e-14), solver=sys.argv[1], tol=1e-15, max_passes=1e9,
              callback=lambda record: print("record", flush=True))
