@@ -29,7 +29,7 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
-    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay, RowSpace
+    from dualgap.solvers import FISTA, AcceleratedProxSDCA, AdaptiveProxSDCA, Auto, GramNewton, ProxSDCA, Race, Relay, RowSpace, WorkingSet
 
 __version__ = "0.1.0"
 
@@ -44,6 +44,7 @@ _LATER = {
     "Race": "dualgap.solvers",
     "Relay": "dualgap.solvers",
     "RowSpace": "dualgap.solvers",
+    "WorkingSet": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
 }
@@ -96,6 +97,7 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "Status",
+    "WorkingSet",
     "check_loss",
     "check_penalty",
     "solve",

@@ -126,6 +126,9 @@ class Problem:
     def scores(self, w: Array, rows: slice) -> Array:
         """x_i'w + b of the rows of a slice."""
         z = np.empty((rows.stop - rows.start, *self.shape[1:]))
+        if not np.any(w[: self.d]):
+            z[:] = w[self.d]
+            return z
         (gap.vector_scores if self.outputs else gap.scores)(self.rows, rows.start, w, z)
         return z
 

@@ -12,6 +12,7 @@ from dualgap.solvers.prox_sdca import ProxSDCA
 from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
 from dualgap.solvers.row_space import RowSpace
+from dualgap.solvers.working_set import WorkingSet
 
 SOLVERS: dict[str, Any] = {
     "auto": Auto,
@@ -20,6 +21,7 @@ SOLVERS: dict[str, Any] = {
     "accelerated": AcceleratedProxSDCA,
     "fista": FISTA,
     "newton": GramNewton,
+    "working_set": WorkingSet,
 }
 
 
@@ -51,5 +53,6 @@ __all__ = [
     "Race",
     "Relay",
     "RowSpace",
+    "WorkingSet",
     "check_solver",
 ]

@@ -156,10 +156,10 @@ class Run:
             self.best_primal = PrimalPoint(w.copy(), point.value, point.doubt)
         dual = dual_point(self.problem, alpha, self.best_primal)
         if self.best_dual is None:
-            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt)
+            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt, dual.a * dual.scale)
         elif dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:
             kept = np.multiply(dual.alpha, dual.scale, out=self.best_dual.alpha)
-            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt)
+            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt, dual.a * dual.scale)
         self.passes += 1.0
         self._record()
         self._plan()
