@@ -171,6 +171,12 @@ class Problem:
                 gap.dual_points(self.loss, z, self.y[rows], out[rows])
         return out
 
+    def dual_points_at(self, z: Array) -> Array:
+        """alpha = -phi'(z) at the scores of all rows, for a scalar loss."""
+        alpha = np.empty(self.n)
+        gap.dual_points(self.loss, z, self.y, alpha)
+        return alpha
+
     def penalty_value(self, w: Array) -> float:
         """R(w), for w with the intercept last."""
         w = w[: self.d]

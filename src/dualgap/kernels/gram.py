@@ -33,7 +33,7 @@ def linear_dual_points(loss: Any, z: Any, along: Any, y: Any, out: Any) -> None:
 
 @kernel
 def add_gram(rows: Any, weights: Any, position: Any, known: int, places: Any, values: Any, gram: Any) -> float:
-    """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle, for the columns that have a position in it; the last row is the intercept's.
+    """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle, for the columns that have a position in it; the intercept's is the last.
 
     Products of the first `known` columns with one another, and with the intercept, are left out. `places` and `values` hold one number more
     than the longest row, twice; returns how many products were made.

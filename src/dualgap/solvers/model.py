@@ -78,8 +78,9 @@ class Model:
     def minimizer(self, accuracy: float = 0.0) -> Array:
         """The minimizer, up to coordinates that are worth moving less than `accuracy`, measured in the root of what a move gains.
 
-        Coordinate descent finds which coefficients are zero or at a bound; a semismooth Newton step on v_j = argmin over coordinate j, which is
-        exact once that is known, does the rest. Coefficients that would change their sign stop at zero, for coordinate descent to decide.
+        Coordinate descent finds which coefficients are zero or at a bound; a semismooth Newton step on v_j = argmin over coordinate j,
+        which is exact once that is known, does the rest. Coefficients that would change their sign stop at zero, for coordinate descent
+        to decide.
         """
         residual, response = np.zeros(self.size), np.zeros(self.size)
         v, trial, sweeps, steady = self.w.copy(), np.empty_like(self.w), SWEEPS, STEADY
@@ -102,7 +103,7 @@ class Model:
                     break
                 length *= 0.5
             else:
-                sweeps, steady = min(2 * sweeps, MOST_SWEEPS), 2 * steady
+                sweeps, steady = min(2 * sweeps, MOST_SWEEPS), min(2 * steady, MOST_SWEEPS)
         return v
 
     def _gradient(self, v: Array) -> Array:
@@ -122,19 +123,23 @@ def semismooth_step(gram: Array, residual: Array, response: Array) -> Array | No
 
     There is none where the columns of the others are linearly dependent.
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg.lapack import dposv
 
     step = -residual
     moving = np.flatnonzero(response > 0.0)
     if not moving.size:
         return step
-    others = np.flatnonzero((response <= 0.0) & (residual != 0.0))
     inverse = 1.0 / response[moving]
-    matrix = gram[np.ix_(moving, moving)]
-    matrix[np.diag_indices_from(matrix)] = inverse
-    right = gram[np.ix_(moving, others)] @ residual[others] - residual[moving] * inverse
-    try:
-        step[moving] = cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), right, check_finite=False)
-    except LinAlgError:
+    block = gram[moving]
+    matrix = np.take(block, moving, axis=1)
+    matrix.flat[:: len(moving) + 1] = inverse
+    right = -residual[moving] * inverse
+    others = np.flatnonzero((response <= 0.0) & (residual != 0.0))
+    if others.size:
+        right += block[:, others] @ residual[others]
+    # the transposed of a symmetric matrix is in the order that LAPACK wants, so nothing is copied
+    _, solved, info = dposv(matrix.T, right, overwrite_a=True, overwrite_b=True)
+    if info:
         return None
+    step[moving] = solved
     return step

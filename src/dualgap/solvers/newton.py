@@ -10,7 +10,6 @@ error is that of the model in phi* alone and not magnified by 1/lambda, as it is
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt

@@ -61,6 +61,7 @@ class Run:
         self.pending_note = ""
         self.best_primal: PrimalPoint | None = None
         self.best_dual: DualPoint | None = None
+        self.correlations = np.zeros(problem.shape)
 
     @property
     def going(self) -> bool:
@@ -155,6 +156,7 @@ class Run:
         if self.best_primal is None or point.value < self.best_primal.value:
             self.best_primal = PrimalPoint(w.copy(), point.value, point.doubt)
         dual = dual_point(self.problem, alpha, self.best_primal)
+        self.correlations = dual.a
         if self.best_dual is None:
             self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt, dual.a * dual.scale)
         elif dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:

@@ -20,20 +20,35 @@ from dualgap.certificate import feasible_scale
 from dualgap.kernels import gap
 from dualgap.kernels.coordinates import column_norms, correlate, promises
 from dualgap.problem import Problem
+from dualgap.solvers.column_model import ColumnModel
 from dualgap.solvers.model import Model, gram_matrix
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
-PRODUCT, BLAS = 0.6, 20.0
-PRECISION = 1e-3
-FIRST, GROWTH, MOST, MARGIN = 256, 2.0, 3000, 1.1
-SUFFICIENT = 1e-4
+# In units of a nonzero in a pass: a product of a sparse Gram matrix, and how many of a dense one or of a linear system take as long.
+PRODUCT, BLAS, USUAL_SWEEPS = 0.6, 20.0, 50.0
+# The size of the first set, how many times the coefficients that are not zero the later ones are, the largest with a Gram matrix, and how
+# much stronger correlations are taken than they are, so that a set also holds what the next one would add.
+FIRST, GROWTH, MOST, MARGIN = 200, 2.0, 3000, 1.1
+# Moves that do not count: for the tolerance asked for, and for a set that is known not to be the last.
+PRECISION, ROUGH = 1e-2, 0.03
+SUFFICIENT, SHARE = 1e-4, 0.5
+BETTER, PATIENCE = 0.1, 50.0
 
 
 @dataclass(frozen=True)
 class WorkingSet:
-    """Working sets: scalar smooth losses, penalties that treat each coefficient on its own and make most of them zero."""
+    """Working sets of coefficients: scalar smooth losses, penalties that treat each coefficient on its own; l2 = 0 is no difficulty.
+
+    X is not copied but for the columns of a large working set, and these only while they hold less than half of its entries: beyond that,
+    or should no step lower the objective, `AdaptiveProxSDCA` goes on from where it is.
+
+    Examples
+    --------
+    >>> WorkingSet()
+    WorkingSet()
+    """
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
@@ -67,72 +82,104 @@ class _Sets:
         self.entries = float(getattr(problem.X, "nnz", problem.n * problem.d)) or 1.0
         self.zero = run.floor(alpha)
         self.w = run.start_weights()
-        self.z, self.a = np.empty(problem.n), np.empty(problem.shape)
-        self.curvature, self.promise = np.empty(problem.d), np.empty(problem.d)
-        column_norms(problem.rows, problem.share, self.curvature)
+        self.z, self.a = np.full(problem.n, self.w[problem.d]), np.empty(problem.shape)
+        self.curvature, self.promise, self.counts = np.empty(problem.d), np.empty(problem.d), np.empty(problem.d, dtype=np.int64)
+        column_norms(problem.rows, problem.share, self.curvature, self.counts)
         self.curvature /= problem.loss.smoothness
         run.spent(0.5)
-        self.columns, self.gram = np.empty(0, dtype=np.int64), np.zeros((1, 1))
-        self.certified = run.gap
-        self.look()
+        self.known: Columns = np.empty(0, dtype=np.int64)
+        self.gram: Array | None = None
+        self.size, self.complete = FIRST, True
+        self.checked = run.passes
+        if run.start is run.null.w and len(run.history) == 1 and not (problem.free_columns.size or np.any(self.w[: problem.d])):
+            self._see(run.null.value, run.correlations)
+        else:
+            self._look()
         self.accuracy = PRECISION * run.target / run.null.value * math.sqrt(2.0 * self.largest)
 
     def step(self) -> bool:
         """Minimize the model over a working set; whether that lowered the objective."""
         run, before = self.run, self.value
         columns = self._choose()
-        if len(columns) > MOST:
+        if len(columns) > MOST and self.counts[columns].sum() > SHARE * self.entries:
             return False
         self._move(columns)
-        self.look()
-        estimate = self._gap_estimate()
-        if DEBUG:
-            print(f"   k {len(columns)} supp {np.count_nonzero(self.w[:-1])} P {self.value:.12f} est {estimate/run.target*1e-6:.2e} passes {run.passes:.1f}")
+        self._look()
         moved = self.value < before
-        if estimate <= run.target or not moved or not run.going or (run.due and estimate < 0.1 * self.certified):
+        if not moved or not run.going or self._worth_a_certificate():
             gap.dual_points(self.problem.loss, self.z, self.problem.y, self.alpha)
             run.certify(self.w, self.alpha)
-            self.certified = run.gap
+            self.checked = run.passes
         return moved
 
-    def look(self) -> None:
-        """The scores, the objective, the correlations, and what each coefficient promises."""
+    def _worth_a_certificate(self) -> bool:
+        """Whether it is likely to be the last, or one is due and would be much better, or it has been long."""
+        run, estimate = self.run, self._gap_estimate()
+        return estimate <= run.target or (run.due and (estimate < BETTER * run.gap or run.passes >= self.checked + PATIENCE))
+
+    def _look(self) -> None:
+        """The scores, the objective and the correlations, in one pass."""
         problem = self.problem
         loss, self.conjugate = correlate(problem.rows, problem.loss, problem.y, problem.share, self.w, self.z, self.a)
-        self.value = loss + problem.penalty_value(self.w)
-        self.largest = promises(problem.penalty, MARGIN * self.a, self.w, self.curvature, self.promise)
         self.run.spent(1.0)
+        self._see(loss + problem.penalty_value(self.w), self.a)
+
+    def _see(self, value: float, a: Array) -> None:
+        """What each coefficient promises at an objective with these correlations."""
+        self.value, self.a = value, a
+        self.largest = promises(self.problem.penalty, MARGIN * a, self.w, self.curvature, self.promise)
 
     def _choose(self) -> Columns:
-        """The columns that are not zero or not penalized, and the most promising of the others; those of the last working set first."""
+        """The columns that are not zero or not penalized, and the most promising of the others."""
         members = self.w[: self.problem.d] != 0.0
         members[self.problem.free_columns] = True
-        size = max(FIRST, min(MOST, int(GROWTH * np.count_nonzero(members))))
-        promise = np.where(members, np.inf, self.promise)
-        chosen = np.flatnonzero(promise)
-        if len(chosen) > size:
-            chosen = np.sort(chosen[np.argpartition(-promise[chosen], size)[:size]])
-        if not self.quadratic:
-            return chosen
-        kept = np.isin(self.columns, chosen, assume_unique=True)
-        self.gram = self.gram[np.ix_(np.append(kept, True), np.append(kept, True))]
-        return np.concatenate([self.columns[kept], np.setdiff1d(chosen, self.columns, assume_unique=True)])
+        self.size = int(max(self.size if self.complete else 1.5 * self.size, GROWTH * np.count_nonzero(members)))
+        self.promise[members] = np.inf
+        chosen = np.flatnonzero(self.promise)
+        self.complete = len(chosen) <= self.size
+        return chosen if self.complete else np.sort(chosen[np.argpartition(-self.promise[chosen], self.size)[: self.size]])
 
     def _move(self, columns: Columns) -> None:
         """To the minimizer of the model over some columns, or toward it."""
-        problem = self.problem
-        gram, products = gram_matrix(problem, self.z, columns, self.gram if self.quadratic and len(self.gram) > 1 else None)
-        self.columns, self.gram = columns, gram
-        self.run.spent(1.0 + products * (1.0 / BLAS if isinstance(problem.X, np.ndarray) else PRODUCT) / self.entries)
-        inside = np.append(columns, problem.d)
-        model = Model(problem.penalty, columns, problem.intercept, gram, -self.a[inside], self.w[inside])
-        v = model.minimizer(self.accuracy)
+        rough = 0.0 if self.complete else ROUGH * math.sqrt(2.0 * self.largest)
+        minimize = self._by_columns if self._columns_pay(columns) else self._by_products
+        inside, v = minimize(columns, max(self.accuracy, rough))
         if self.quadratic:
             self.w[inside] = v
-        else:
-            direction = np.zeros(problem.shape)
-            direction[inside] = v - self.w[inside]
-            self._search(direction)
+            return
+        direction = np.zeros(self.problem.shape)
+        direction[inside] = v - self.w[inside]
+        self._search(direction)
+
+    def _columns_pay(self, columns: Columns) -> bool:
+        """Whether coordinate descent on a copy of the columns costs less than the products of all of them and some linear systems."""
+        k, entries = len(columns), float(self.counts[columns].sum())
+        products = k * entries / BLAS if isinstance(self.problem.X, np.ndarray) else PRODUCT * entries * entries / self.problem.n
+        return k > MOST or 2.0 * USUAL_SWEEPS * entries < products + k**3 / BLAS
+
+    def _by_columns(self, columns: Columns, accuracy: float) -> tuple[Columns, Array]:
+        """The minimizer of the model by coordinate descent on a copy of the columns."""
+        inside = np.append(columns, self.problem.d)
+        model = ColumnModel(self.problem, columns, self.counts, self.z, self.w[inside])
+        v = model.minimizer(accuracy)
+        self.known, self.gram = columns[:0], None
+        self.run.spent(1.0 + 2.0 * model.sweeps * float(self.counts[columns].sum()) / self.entries)
+        return inside, v
+
+    def _by_products(self, columns: Columns, accuracy: float) -> tuple[Columns, Array]:
+        """The minimizer of the model from its Gram matrix; of a quadratic loss, products that the last working set had are used again."""
+        problem, known = self.problem, None
+        if self.quadratic and self.gram is not None:
+            old, new = np.zeros(problem.d, dtype=bool), np.zeros(problem.d, dtype=bool)
+            old[self.known], new[columns] = True, True
+            kept = np.append(new[self.known], True)
+            known = self.gram[kept][:, kept]
+            columns = np.concatenate([self.known[kept[:-1]], np.flatnonzero(new & ~old)])
+        gram, products = gram_matrix(problem, self.z, columns, known)
+        self.known, self.gram = columns, gram
+        self.run.spent(1.0 + products * (1.0 / BLAS if isinstance(problem.X, np.ndarray) else PRODUCT) / self.entries)
+        inside = np.append(columns, problem.d)
+        return inside, Model(problem.penalty, columns, problem.intercept, gram, -self.a[inside], self.w[inside]).minimizer(accuracy)
 
     def _search(self, direction: Array) -> None:
         """Go the first of the steps 1, 1/2, 1/4, ... that lowers the objective by a part of what the model promises."""
@@ -154,6 +201,4 @@ class _Sets:
         problem, a = self.problem, self.a.copy()
         a[problem.free_columns] = 0.0
         s = feasible_scale(problem, a)
-        return self.value + s * self.conjugate + (1.0 - s) * self.zero + problem.penalty_conjugate(a, s)
-
-DEBUG = False
+        return float(self.value + s * self.conjugate + (1.0 - s) * self.zero + problem.penalty_conjugate(a, s))
