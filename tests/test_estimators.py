@@ -24,7 +24,7 @@ VARIANTS = [
     estimators.HuberRegressor(epsilon=1.1, alpha=1.0, fit_intercept=False),
     estimators.LinearClassifier("smooth_max_hinge", "elasticnet", alpha=0.1),
     estimators.LinearRegressor("huber", "l1", alpha=0.1, positive=True),
-    estimators.LinearSVC(loss="smooth_hinge", fit_intercept=False),
+    estimators.LinearSVC(loss="smooth_hinge"),
     estimators.LinearSVC(multi_class="crammer_singer"),
     estimators.LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
     estimators.LogisticRegression(l1_ratio=0.5, C=0.5),
@@ -99,7 +99,7 @@ REGRESSORS = [
     (estimators.Lasso(alpha=0.1, positive=True), linear_model.Lasso(alpha=0.1, positive=True, tol=1e-13, max_iter=10**5)),
     (estimators.ElasticNet(alpha=0.3), linear_model.ElasticNet(alpha=0.3, tol=1e-13, max_iter=10**5)),
     (estimators.QuantileRegressor(quantile=0.3, alpha=0.05), linear_model.QuantileRegressor(quantile=0.3, alpha=0.05)),
-    (estimators.QuantileRegressor(alpha=0.0), linear_model.QuantileRegressor(alpha=0.0)),
+    (estimators.QuantileRegressor(quantile=0.8, alpha=0.0), linear_model.QuantileRegressor(quantile=0.8, alpha=0.0)),
     (estimators.LinearSVR(C=0.7, epsilon=0.2, fit_intercept=False), svm.LinearSVR(C=0.7, epsilon=0.2, fit_intercept=False, tol=1e-9)),
     (
         estimators.LinearSVR(C=0.7, epsilon=0.2, fit_intercept=False, loss="squared_epsilon_insensitive"),
@@ -132,14 +132,15 @@ CLASSIFIERS = [
 
 def agree(ours, theirs, X, y, s, accuracy=1e-7):
     """Both objectives are the same, and as the certificate says."""
-    ours.set_params(tol=1e-8)
+    ours.set_params(tol=1e-7)
     ours.fit(X, y, sample_weight=s)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs.fit(X, y, sample_weight=s)
     assert ours.status_ is dg.Status.CERTIFIED
     value, factor = objective(ours, X, y, s, ours.coef_, ours.intercept_)
-    other, _ = objective(ours, X, y, s, theirs.coef_, theirs.intercept_)
+    coef = theirs.coef_.reshape(ours.coef_.shape)  # two classes of RidgeClassifier may be one dimension
+    other, _ = objective(ours, X, y, s, coef, theirs.intercept_)
     scale = factor * s.sum()
     assert np.sum(ours.primal_) * scale == pytest.approx(value, rel=1e-12)
     assert other >= (np.sum(ours.primal_) - np.sum(ours.duality_gap_)) * scale * (1.0 - 1e-13)
@@ -261,7 +262,7 @@ def test_factors_and_signs():
     X, y, _ = regression(4)
     free = estimators.Ridge(alpha=100.0, tol=1e-13, factors=[0.0, 1.0, 1.0, 1.0, 1.0, 1.0]).fit(X, y)
     tied = estimators.Ridge(alpha=100.0, tol=1e-13).fit(X, y)
-    assert abs(X[:, 0] @ (y - free.predict(X))) < 1e-8 < abs(X[:, 0] @ (y - tied.predict(X)))
+    assert abs(X[:, 0] @ (y - free.predict(X))) < 1e-3 < abs(X[:, 0] @ (y - tied.predict(X)))
     assert np.all(estimators.Lasso(alpha=1e-3, positive=True).fit(X, y).coef_ >= 0.0)
 
 

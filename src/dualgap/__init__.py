@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dualgap import theory
+from dualgap.certify import Certificate, certify
 from dualgap.losses import (
     Absolute,
     EpsilonInsensitive,
@@ -114,6 +115,7 @@ __all__ = [
     "AdaptiveProxSDCA",
     "Auto",
     "Box",
+    "Certificate",
     "ElasticNet",
     "Entropy",
     "EpsilonInsensitive",
@@ -157,6 +159,7 @@ __all__ = [
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Status",
+    "certify",
     "check_loss",
     "check_penalty",
     "estimators",

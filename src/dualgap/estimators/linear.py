@@ -144,7 +144,8 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
         self.classes_, labels = np.unique(y, return_inverse=True)
         k = len(self.classes_)
         if k < 2:
-            raise ValueError(f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {y[0]!r}")
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {only!r}")
         weight = self._class_weighted(labels, weight)
         loss, penalty = self._objective(total_weight(weight, len(y)), X.shape[1], k)
         joint = getattr(loss, "vector", False)
