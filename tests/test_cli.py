@@ -294,7 +294,7 @@ def test_models_that_others_made_up(tmp_path):
             Model.load(path)
     for cut in (0, 7, 20, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(InputError, match="is not a model of dualgap|is a model of dualgap that is damaged"):
+        with pytest.raises(InputError, match=r"is not a model of dualgap|is a model of dualgap that is damaged"):
             Model.load(path)
     for place in range(len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])

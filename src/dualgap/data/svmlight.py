@@ -67,11 +67,11 @@ def read_svmlight(
     --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", delete=False) as file:
-    ...     _ = file.write("+1 3:0.5 1:2 # a comment\n-1 qid:7 2:1e-3\n")
+    ...     _ = file.write("+1 3:0.5 1:2 # a comment\n-1 qid:7 2:25e-2\n")
     >>> X, y = read_svmlight(file.name)
     >>> X.toarray(), y
-    (array([[2.   , 0.   , 0.5  ],
-           [0.   , 0.001, 0.   ]]), array([ 1., -1.]))
+    (array([[2.  , 0.  , 0.5 ],
+           [0.  , 0.25, 0.  ]]), array([ 1., -1.]))
     """
     if features is not None and not (isinstance(features, (int, np.integer)) and features >= 1):
         raise ValueError(f"features must be a positive whole number, got {features!r}")
