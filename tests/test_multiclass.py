@@ -16,10 +16,12 @@ from dualgap.multiclass import (
     SmoothMaxHinge,
     Softmax,
     SoftMaxHinge,
-    column_balanced,
-    columns_balanced,
+    column_flow,
+    columns_tilt,
+    flowed,
     optimize_dual,
     project,
+    tilted,
 )
 
 ALL_LOSSES = [
@@ -653,6 +655,20 @@ def test_marked_as_vector_valued(loss):
 # -- balanced columns
 
 
+def halves(n):
+    return [slice(0, n // 2), slice(n // 2, n)]
+
+
+def column_balanced(alpha, y, weight):
+    for _ in range(2):
+        alpha = flowed(alpha, y, *column_flow(alpha, y, weight, halves(len(y))))
+    return alpha
+
+
+def columns_balanced(alpha, y, weight, columns, zeroed=None):
+    return tilted(alpha, y, columns, columns_tilt(alpha, y, weight, columns, halves(len(y)), zeroed))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_column_balanced(seed):
     rng = np.random.default_rng(seed)
@@ -705,3 +721,14 @@ def test_columns_balanced_is_feasible_and_orthogonal(seed, k, p, near):
     assert moved.max() <= 1.0 + 1e-15
     again = columns_balanced(moved, y, weight, columns)
     np.testing.assert_allclose(again, moved, atol=1e-12)
+
+
+def test_only_the_sums_asked_for_are_zeroed():
+    rng = np.random.default_rng(0)
+    y, weight, columns = rng.integers(0, 3, 40), np.full(40, 1.0 / 40), rng.standard_normal((40, 2))
+    alpha = 0.5 * (np.eye(3)[y] - rng.dirichlet(np.ones(3), 40))
+    zeroed = np.array([[True, False, True], [False, False, True]])
+    moved = columns_balanced(alpha, y, weight, columns, zeroed)
+    sums = columns.T @ (weight[:, None] * moved)
+    assert np.all(np.abs(sums[zeroed]) < 1e-12)
+    assert np.all(np.abs(sums[~zeroed]) > 1e-3)

@@ -28,7 +28,7 @@ def test_sums_over_rows_are_those_of_numpy(storage, dtype, n, d, density, seed):
     norms2, z, a, low = np.empty(n), np.empty(n), np.zeros(d + 1), np.zeros(d + 1)
     assert gap.row_norms(rows, d, norms2)
     gap.scores(rows, 0, w, z)
-    gap.transposed(rows, share, alpha, a, low)
+    gap.transposed(rows, 0, share, alpha, a, low)
     np.testing.assert_allclose(norms2, np.sum(X * X, axis=1), rtol=1e-15)
     np.testing.assert_allclose(z, X @ w[:d] + w[d], rtol=0.0, atol=1e-13 * d)
     np.testing.assert_allclose(a + low, np.append(X.T @ (share * alpha), share @ alpha), rtol=0.0, atol=1e-14 * n)

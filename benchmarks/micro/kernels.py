@@ -46,7 +46,7 @@ def _rows(s: State) -> Iterator[Measured]:
     a, low = np.zeros(p.shape), np.zeros(p.shape)
     order, seed = s.order.copy(), np.array([1], np.uint64)
     yield Measured("scores", "nonzero", s.entries, lambda: gap.scores(p.rows, 0, w, z))
-    yield Measured("transposed", "nonzero", s.entries, lambda: gap.transposed(p.rows, p.share, s.alpha, a, low))
+    yield Measured("transposed", "nonzero", s.entries, lambda: gap.transposed(p.rows, 0, p.share, s.alpha, a, low))
     yield Measured("row_norms", "nonzero", s.entries, lambda: gap.row_norms(p.rows, p.d, z))
     yield Measured("shuffle", "row", p.n, lambda: gap.shuffle(order, seed))
 
@@ -67,7 +67,7 @@ def _vector(s: State) -> Iterator[Measured]:
     )
     yield Measured(f"vector_scores, {CLASSES} classes", piece, s.entries, lambda: gap.vector_scores(p.rows, 0, u, z))
     yield Measured(
-        f"vector_transposed, {CLASSES} classes", piece, s.entries, lambda: gap.vector_transposed(p.rows, p.share, s.alpha, a, low)
+        f"vector_transposed, {CLASSES} classes", piece, s.entries, lambda: gap.vector_transposed(p.rows, 0, p.share, s.alpha, a, low)
     )
     yield Measured(f"vector_loss_sum, {title}", "row and class", z.size, lambda: gap.vector_loss_sum(p.loss, 0, z, *arguments))
     yield Measured(

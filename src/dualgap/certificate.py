@@ -18,13 +18,15 @@ e. The gap carries an allowance for the rounding of the terms: EPS times the sum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dualgap import multiclass
 from dualgap.kernels import gap
-from dualgap.problem import Problem
+from dualgap.problem import Problem, Sliced
 
 Array = npt.NDArray[np.float64]
 EPS = 4.0 * float(np.finfo(np.float64).eps)
@@ -43,12 +45,30 @@ class PrimalPoint:
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A feasible alpha, given as `scale` times an array, its objective, and the allowance for rounding."""
+    """A feasible alpha, given as `scale` times what rows can be asked of, its objective, and the allowance for rounding."""
 
-    alpha: Array
+    alpha: Sliced
     scale: float
     value: float
     doubt: float
+
+    def written(self, problem: Problem, out: Array | None = None) -> Array:
+        """alpha as an array."""
+        out = np.empty(problem.alpha_shape) if out is None else out
+        for rows in problem.blocks():
+            np.multiply(self.alpha[rows], self.scale, out=out[rows])
+        return out
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Dual variables moved by a rule with few parameters: rows of them are worked out when asked for, which takes no memory."""
+
+    alpha: Sliced
+    rule: Callable[[slice, Array], Array]
+
+    def __getitem__(self, rows: slice, /) -> Array:
+        return self.rule(rows, self.alpha[rows])
 
 
 def primal_point(problem: Problem, w: Array) -> PrimalPoint:
@@ -75,24 +95,24 @@ def _loss_doubt(problem: Problem, error: float, slope: float) -> float:
 
 def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -> DualPoint:
     """The best dual point that alpha gives, with the help of the best primal point and of the objective of the null model."""
-    alpha, a = balanced(problem, alpha)
+    moved, a = balance(problem, alpha)
     unheld = problem.unheld
     excess = np.where(_infinite(problem, a), a[unheld], 0.0)  # what rounding leaves
     unbalanced = 2.0 * float(np.sum(np.abs(excess * best.w[unheld]))) + (EPS * null if len(unheld) else 0.0)
     a[unheld] -= excess
-    zero = problem.mean_conjugate(alpha, 0.0)[0]
+    zero = problem.mean_conjugate(moved, 0.0)[0]
     budget = best.value + zero
     radius = problem.radius(budget)
 
     def at(scale: float) -> DualPoint:
-        conjugate, size, sensitivity = problem.mean_conjugate(alpha, scale)
+        conjugate, size, sensitivity = problem.mean_conjugate(moved, scale)
         penalty = _penalty_conjugate(problem, a, scale, budget)
         reach = math.hypot(min(radius, _reach(problem, penalty, a, scale)), problem.edge)
         doubt = EPS * (size + problem.penalty_size(penalty) + (reach * sensitivity if scale > 0.0 else 0.0))
-        return DualPoint(alpha, scale, -conjugate - penalty, doubt + unbalanced)
+        return DualPoint(moved, scale, -conjugate - penalty, doubt + unbalanced)
 
     points = [at(1.0)]
-    points += [at(scale) for scale in _scales(problem, alpha, a, zero)]
+    points += [at(scale) for scale in _scales(problem, moved, a, zero)]
     return max(points, key=lambda point: point.value - point.doubt)
 
 
@@ -117,7 +137,7 @@ def _penalty_conjugate(problem: Problem, a: Array, scale: float, budget: float) 
     return budget * max(0.0, scale * float(problem.penalty.polar(a[: problem.d])) - 1.0)
 
 
-def _scales(problem: Problem, alpha: Array, a: Array, zero: float) -> list[float]:
+def _scales(problem: Problem, alpha: Sliced, a: Array, zero: float) -> list[float]:
     """Scales below 1 that may give a better dual objective."""
     if math.isfinite(problem.penalty_conjugate(a)):
         slope = problem.mean_conjugate(alpha)[0] - zero
@@ -163,6 +183,12 @@ def golden(f: Callable[[float], float], low: float, high: float, evaluations: in
 
 
 def balanced(problem: Problem, alpha: Array) -> tuple[Array, Array]:
+    """What `balance` gives, as an array."""
+    moved, a = balance(problem, alpha)
+    return DualPoint(moved, 1.0, 0.0, 0.0).written(problem), a
+
+
+def balance(problem: Problem, alpha: Array) -> tuple[Sliced, Array]:
     """A feasible alpha near the one given, and its X'(s alpha)/S, which is 0 for a coefficient that no penalty and no bound holds.
 
     Where one is bounded on one side the sum must have a sign; it is made 0 only if it has the wrong one. alpha = 0 is always feasible and
@@ -177,7 +203,7 @@ def balanced(problem: Problem, alpha: Array) -> tuple[Array, Array]:
         moved = _orthogonal(problem, alpha, zeroed) if np.any(zeroed) else alpha
         a = problem.transposed(moved)
         if np.any(np.where(zeroed, np.abs(a[problem.unheld]), 0.0) > UNBALANCED * problem.unheld_size(moved)):
-            return np.zeros_like(alpha), np.zeros(problem.shape)
+            return Moved(alpha, lambda rows, part: np.zeros_like(part)), np.zeros(problem.shape)
         wrong = _infinite(problem, a) & ~zeroed
         if not np.any(wrong):
             return moved, a
@@ -191,22 +217,49 @@ def _infinite(problem: Problem, a: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(((there > 0.0) & (upper == np.inf) | (there < 0.0) & (lower == -np.inf)).T)
 
 
-def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -> Array:
+def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -> Sliced:
     """An alpha of the domain near the one given, orthogonal to the columns asked for if there is one."""
-    if problem.outputs and not problem.open_columns.size:
-        return multiclass.column_balanced(alpha, problem.y, problem.share)
-    if problem.outputs:
-        return multiclass.columns_balanced(alpha, problem.y, problem.share, problem.unheld_columns, zeroed)
+    y, share, blocks = problem.y, problem.share, list(problem.blocks())
+    if not problem.outputs:
+        return _shifted(problem, alpha, zeroed)
+    if problem.open_columns.size:
+        columns = problem.unheld_columns
+        tilt = multiclass.columns_tilt(alpha, y, share, columns, blocks, zeroed)
+        return Moved(alpha, lambda rows, part: multiclass.tilted(part, y[rows], columns[rows], tilt))
+    moved: Sliced = alpha
+    for _ in range(2):  # the second time removes rounding
+        given, taken = multiclass.column_flow(moved, y, share, blocks)
+        moved = Moved(moved, partial(_flowed, y, given, taken))
+    return moved
+
+
+def _flowed(y: npt.NDArray[Any], given: Array, taken: Array, rows: slice, part: Array) -> Array:
+    return multiclass.flowed(part, y[rows], given, taken)
+
+
+def _shifted(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -> Moved:
+    """The scalar alpha moved along the columns asked for, by Newton's method on the sums that must vanish."""
     columns = problem.unheld_columns if np.all(zeroed) else np.ascontiguousarray(problem.unheld_columns[:, zeroed])
     p = columns.shape[1]
-    t, excess, slope, out = np.zeros(p), np.empty(p), np.empty((p, p)), np.empty(problem.n)
+    excess, slope = np.empty(p), np.empty((p, p))
+
+    def moved(t: Array, rows: slice, part: Array) -> Array:
+        out = np.empty_like(part)
+        gap.balance(problem.loss, part, problem.y[rows], problem.share[rows], columns[rows], t, excess, slope, out)
+        return out
 
     def move(t: Array) -> float:
-        gap.balance(problem.loss, alpha, problem.y, problem.share, columns, t, excess, slope, out)
+        excess[:], slope[:] = 0.0, 0.0
+        for rows in problem.blocks():
+            moved(t, rows, alpha[rows])
         return float(np.max(np.abs(excess) / scale))
 
     # an excess counts against the variables that should cancel: where only 0 is feasible, small ones are not nearly so
-    scale = np.maximum(np.sqrt(problem.share @ columns**2) * min(float(problem.share @ np.abs(alpha)), 1.0), 1e-300)
+    norms2, size = np.zeros(p), 0.0
+    for rows in problem.blocks():
+        norms2 += problem.share[rows] @ columns[rows] ** 2
+        size += float(problem.share[rows] @ np.abs(alpha[rows]))
+    t, scale = np.zeros(p), np.maximum(np.sqrt(norms2) * min(size, 1.0), 1e-300)
     left = move(t)
     for _ in range(60):
         if left <= 1e-16:
@@ -220,5 +273,4 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
         else:
             break
         t, left = t + step, trial
-    move(t)
-    return out
+    return Moved(alpha, partial(moved, t))

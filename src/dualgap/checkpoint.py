@@ -110,14 +110,14 @@ class Checkpoint:
 
     def keep(self, run: Run) -> None:
         """Write the state if it is time."""
-        if time.monotonic() >= self.next and run.best_dual is not None:
+        if time.monotonic() >= self.next and run.best_alpha is not None:
             self.save(run)
 
     def save(self, run: Run, *, ended: bool = False) -> None:
         """Write the state."""
         begun = time.monotonic()
-        assert run.best_dual is not None
-        arrays: dict[str, npt.NDArray[Any]] = {"w": run.best.w, "dual": run.best_dual.alpha}
+        assert run.best_alpha is not None
+        arrays: dict[str, npt.NDArray[Any]] = {"w": run.best.w, "dual": run.best_alpha}
         if run.working is not None and not ended:
             arrays["working"] = run.working
         memories: dict[str, list[str]] = {}

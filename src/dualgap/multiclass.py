@@ -20,7 +20,8 @@ d. *Entries at y.* ``c[y]`` is never read as a cost, and conjugates and norms re
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -705,55 +706,81 @@ HELPERS = (
 )
 
 
-def column_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector) -> Vector:
-    r"""Return a feasible dual point near `alpha` whose weighted column sums are zero.
+Blocks = Sequence[slice]
+
+
+def column_flow(alpha: Any, y: npt.NDArray[np.integer], weight: Vector, blocks: Blocks) -> tuple[Vector, Vector]:
+    r"""Return what `flowed` needs to bring the weighted column sums of `alpha` to zero.
 
     With ``p = onehot(y) - alpha`` in the simplex, column j must carry the mass ``sum_i weight_i [y_i = j]``.
     A column that carries more gives up the same fraction ``excess / mass`` of every entry; what a row gave
     up goes to the columns that carry less, in proportion to their deficits. Rows keep their sum, entries
-    their sign, and a column receives its deficit exactly. A second round removes rounding.
+    their sign, and a column receives its deficit exactly.
 
     Parameters
     ----------
-    alpha : ndarray of shape (n, k)
+    alpha : ndarray of shape (n, k), or what gives such rows for a slice
         A feasible dual point.
     y : ndarray of shape (n,)
         Labels in 0, ..., k - 1.
     weight : ndarray of shape (n,)
         Non-negative weights of the rows.
+    blocks : sequence of slices
+        Slices of rows, small enough for temporary arrays.
 
     Returns
     -------
-    ndarray of shape (n, k)
-        The balanced dual point, a new array.
+    given, taken : ndarrays of shape (k,)
+        The fraction that each column gives up, and its part of what is given.
     """
-    n, k = alpha.shape
-    rows = np.arange(n)
-    balanced = np.array(alpha, dtype=np.float64)
-    for _ in range(2):
-        sums = np.array([np.sum(weight * balanced[:, j]) for j in range(k)])
-        deficit = np.maximum(sums, 0.0)
-        if not deficit.any():
-            break
-        p = np.maximum(-balanced, 0.0)
-        p[rows, y] = 0.0
-        p[rows, y] = np.maximum(1.0 - p.sum(axis=1), 0.0)
-        mass = weight @ p
-        excess = np.minimum(np.maximum(-sums, 0.0), mass)
-        fraction = np.divide(excess, mass, out=np.zeros(k), where=mass > 0.0)
-        freed = p @ fraction
-        p *= 1.0 - fraction
-        p += np.multiply.outer(freed, deficit / deficit.sum())
-        p[rows, y] = 0.0
-        balanced = -p
-        balanced[rows, y] = np.minimum(p.sum(axis=1), 1.0)
-    return balanced
+    sums = mass = np.zeros(1)
+    for rows in blocks:
+        part = alpha[rows]
+        sums = sums + weight[rows] @ part
+        mass = mass + weight[rows] @ _simplex_point(part, y[rows])
+    deficit = np.maximum(sums, 0.0)
+    excess = np.minimum(np.maximum(-sums, 0.0), mass)
+    given = np.divide(excess, mass, out=np.zeros_like(mass), where=mass > 0.0)
+    return given, deficit / max(float(deficit.sum()), 1e-300)
 
 
-def columns_balanced(
-    alpha: Vector, y: npt.NDArray[np.integer], weight: Vector, columns: Vector, zeroed: npt.NDArray[np.bool_] | None = None
+def flowed(alpha: Vector, y: npt.NDArray[np.integer], given: Vector, taken: Vector) -> Vector:
+    """Return rows of a dual point after what `column_flow` says, a new array."""
+    p = _simplex_point(alpha, y)
+    freed = p @ given
+    p *= 1.0 - given
+    p += np.multiply.outer(freed, taken)
+    return _dual_rows(p, y)
+
+
+def _simplex_point(alpha: Vector, y: npt.NDArray[np.integer]) -> Vector:
+    """Return ``onehot(y) - alpha``, from the entries of the other classes."""
+    p = np.maximum(-alpha, 0.0)
+    rows = np.arange(len(y))
+    p[rows, y] = 0.0
+    p[rows, y] = np.maximum(1.0 - p.sum(axis=1), 0.0)
+    return p
+
+
+def _dual_rows(p: Vector, y: npt.NDArray[np.integer]) -> Vector:
+    """Turn points of the simplex into the dual variables ``onehot(y) - p``, in place."""
+    rows = np.arange(len(y))
+    p[rows, y] = 0.0
+    own = np.minimum(p.sum(axis=1), 1.0)
+    np.negative(p, out=p)
+    p[rows, y] = own
+    return p
+
+
+def columns_tilt(
+    alpha: Any,
+    y: npt.NDArray[np.integer],
+    weight: Vector,
+    columns: Vector,
+    blocks: Blocks,
+    zeroed: npt.NDArray[np.bool_] | None = None,
 ) -> Vector:
-    r"""Return a feasible dual point near `alpha` with ``sum_i weight_i columns_i alpha_i' = 0``.
+    r"""Return the tilt with which `tilted` makes ``sum_i weight_i columns_i alpha_i' = 0``, or comes as close as it can.
 
     The nearest such point has ``p_i = projection of onehot(y_i) - alpha_i + T' columns_i`` onto the simplex for some p x k matrix T, which
     Newton's method finds: the derivative of the projection is ``I - 11'/|A|`` on the support A.
@@ -768,54 +795,64 @@ def columns_balanced(
         Non-negative weights of the rows.
     columns : ndarray of shape (n, p)
         What must be orthogonal to each column of the dual point.
+    blocks : sequence of slices
+        Slices of rows, small enough for temporary arrays.
     zeroed : ndarray of bool of shape (p, k), default=None
         Which of the sums must be 0; all of them unless given.
 
     Returns
     -------
-    ndarray of shape (n, k)
-        The balanced dual point, a new array; zero, which is always balanced, if Newton's method fails.
+    ndarray of shape (p, k)
+        T.
     """
-    n, k = alpha.shape
-    p = columns.shape[1]
-    target = np.zeros((n, k))
-    target[np.arange(n), y] = 1.0
+    k, p = alpha.shape[1], columns.shape[1]
     tilt = np.zeros((p, k))
     wanted = np.ones((p, k), dtype=bool) if zeroed is None else zeroed
-    scale = np.maximum(np.sqrt(weight @ columns**2), 1e-300)[:, None]
+    scale = np.sqrt(np.maximum(sum(weight[rows] @ columns[rows] ** 2 for rows in blocks), 1e-300))[:, None]
 
-    def moved(tilt: Vector) -> tuple[Vector, Vector, float]:
-        q = _simplex_rows(target - alpha + columns @ tilt)
-        excess = np.where(wanted, columns.T @ (weight[:, None] * (target - q)), 0.0)
-        return q, excess, float(np.max(np.abs(excess) / scale))
+    def excess_at(tilt: Vector) -> tuple[Vector, float]:
+        sums = np.zeros((p, k))
+        for rows in blocks:
+            sums += columns[rows].T @ (weight[rows, None] * tilted(alpha[rows], y[rows], columns[rows], tilt))
+        excess = np.where(wanted, sums, 0.0)
+        return excess, float(np.max(np.abs(excess) / scale))
 
-    q, excess, left = moved(tilt)
+    def slope_at(tilt: Vector) -> Vector:
+        matrix = np.zeros((p, k, p, k))
+        for rows in blocks:
+            q = _simplex_point(tilted(alpha[rows], y[rows], columns[rows], tilt), y[rows])
+            support = (q > 0.0).astype(np.float64)
+            share = support / support.sum(axis=1, keepdims=True)
+            weighted = weight[rows, None] * columns[rows]
+            matrix[:, np.arange(k), :, np.arange(k)] += np.einsum("ia,ib,im->mab", weighted, columns[rows], support)
+            matrix -= np.einsum("ia,ib,im,il->ambl", weighted, columns[rows], support, share, optimize=True)
+        return matrix.reshape(p * k, p * k)
+
+    excess, left = excess_at(tilt)
     for _ in range(50):
         if left <= 1e-16:
             break
-        support = (q > 0.0).astype(np.float64)
-        share = support / support.sum(axis=1, keepdims=True)
-        slope = np.einsum("ia,ib,im->abm", weight[:, None] * columns, columns, support)
-        matrix = np.zeros((p, k, p, k))
-        matrix[:, np.arange(k), :, np.arange(k)] = slope.transpose(2, 0, 1)
-        matrix -= np.einsum("ia,ib,im,il->ambl", weight[:, None] * columns, columns, support, share, optimize=True)
         step = np.zeros((p, k))
         some = np.ix_(wanted.ravel(), wanted.ravel())
-        step[wanted] = np.linalg.lstsq(matrix.reshape(p * k, p * k)[some], excess[wanted], rcond=1e-13)[0]
+        step[wanted] = np.linalg.lstsq(slope_at(tilt)[some], excess[wanted], rcond=1e-13)[0]
         for _ in range(30):
-            trial = moved(tilt + step)
-            if trial[2] < left:
+            trial, less = excess_at(tilt + step)
+            if less < left:
                 break
             step *= 0.5
         else:
             break
-        tilt = tilt + step
-        q, excess, left = trial
-    if left > 1e-9:
-        return np.zeros_like(alpha)
-    balanced = target - q
-    balanced[np.arange(n), y] = 0.0
-    balanced[np.arange(n), y] = -balanced.sum(axis=1)
+        tilt, excess, left = tilt + step, trial, less
+    return tilt
+
+
+def tilted(alpha: Vector, y: npt.NDArray[np.integer], columns: Vector, tilt: Vector) -> Vector:
+    """Return rows of a dual point after the tilt of `columns_tilt`, a new array."""
+    target = np.zeros(alpha.shape)
+    target[np.arange(len(y)), y] = 1.0
+    balanced = target - _simplex_rows(target - alpha + columns @ tilt)
+    balanced[np.arange(len(y)), y] = 0.0
+    balanced[np.arange(len(y)), y] = -balanced.sum(axis=1)
     return balanced
 
 

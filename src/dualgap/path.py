@@ -233,7 +233,7 @@ class Walk:
 
     def null_slope(self) -> Array:
         """X'(s alpha)/S for the dual point of the model without the penalized features."""
-        from dualgap.certificate import balanced
+        from dualgap.certificate import balance
 
         problem = self.problem
         free = problem.unheld[problem.unheld < problem.d]
@@ -244,7 +244,7 @@ class Walk:
                 return np.zeros(problem.shape)
             return np.asarray(problem.transposed(self._run(self.columns.restricted(problem), None, self.options["tol"]).alpha))
         alpha = problem.dual_points(self.null_w, np.empty(problem.alpha_shape))
-        return np.asarray(balanced(problem, alpha)[1])
+        return np.asarray(balance(problem, alpha)[1])
 
     def solutions(self, strengths: Array) -> Iterator[Solution]:
         """The solutions, from the first strength to the last, or to the time limit or a request to end."""
@@ -296,7 +296,7 @@ class Walk:
             w[-1] = part.intercept
         point = primal_point(problem, w)
         dual = dual_point(problem, part.alpha, point, self.null.value)
-        alpha = dual.alpha * dual.scale
+        alpha = dual.written(problem)
         gap = max(point.value - dual.value, 0.0) + point.doubt + dual.doubt
         whole = replace(
             part,

@@ -10,7 +10,7 @@ columns as the loss has outputs; a scalar loss has arrays of one dimension.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,12 @@ from dualgap.kernels.epoch import Prox
 
 Array = npt.NDArray[np.float64]
 BLOCK = 1 << 16
+
+
+class Sliced(Protocol):
+    """Dual variables of which rows can be asked for: an array, or what works them out."""
+
+    def __getitem__(self, rows: slice, /) -> Array: ...
 
 
 class Total(NamedTuple):
@@ -119,7 +125,7 @@ class Problem:
         columns = np.asarray(columns if isinstance(columns, np.ndarray) else columns.toarray(), dtype=np.float64)
         return np.hstack([columns, ones]) if self.intercept else np.ascontiguousarray(columns)
 
-    def unheld_size(self, alpha: Array) -> Array:
+    def unheld_size(self, alpha: Sliced) -> Array:
         """The sums of the absolute values of what must cancel in X'(s alpha)/S there."""
         size = np.zeros((len(self.unheld), *self.shape[1:]))
         for rows in self.blocks():
@@ -189,16 +195,22 @@ class Problem:
         parts = np.array([part(rows) for rows in self.blocks()])
         return Total(float(parts[:, 0].sum()), float(parts[:, 1].sum()))
 
-    def mean_conjugate(self, alpha: Array, scale: float = 1.0) -> tuple[float, float, float]:
+    def mean_conjugate(self, alpha: Sliced, scale: float = 1.0) -> tuple[float, float, float]:
         """The weighted mean of phi*(-scale alpha), that of its absolute value, and that of |alpha| |x|."""
-        args = (self.loss, alpha, scale, self.y, self.share, self.norms2)
-        sums = gap.vector_conjugate_sum(*args, np.empty(self.outputs)) if self.outputs else gap.conjugate_sum(*args)
+        sums = np.zeros(3)
+        for rows in self.blocks():
+            args = (alpha[rows], scale, self.y[rows], self.share[rows], self.norms2[rows])
+            if self.outputs:
+                sums += gap.vector_conjugate_sum(self.loss, rows.start, *args, np.empty(self.outputs))
+            else:
+                sums += gap.conjugate_sum(self.loss, *args)
         return float(sums[0]), float(sums[1]), float(sums[2])
 
-    def transposed(self, alpha: Array) -> Array:
+    def transposed(self, alpha: Sliced) -> Array:
         """X'(s alpha)/S with the sum of s alpha/S last, from alpha alone and compensated."""
         a, low = np.zeros(self.shape), np.zeros(self.shape)
-        (gap.vector_transposed if self.outputs else gap.transposed)(self.rows, self.share, alpha, a, low)
+        for rows in self.blocks():
+            (gap.vector_transposed if self.outputs else gap.transposed)(self.rows, rows.start, self.share[rows], alpha[rows], a, low)
         a += low
         return a
 

@@ -49,13 +49,13 @@ def vector_scores(rows: Any, start: int, w: Any, z: Any) -> None:
 
 
 @exact_kernel
-def transposed(rows: Any, share: Any, alpha: Any, a: Any, low: Any) -> None:
-    """a + low = X'(share alpha), the sum of share alpha last; `low` holds what is lost to rounding."""
+def transposed(rows: Any, start: int, share: Any, alpha: Any, a: Any, low: Any) -> None:
+    """Add X'(share alpha) to a + low, the sum of share alpha last, for rows from `start` on; `low` holds what is lost to rounding."""
     d = a.shape[0] - 1
     for r in range(alpha.shape[0]):
         c = share[r] * alpha[r]
         if c != 0.0:
-            i = np.uint64(r)
+            i = np.uint64(start + r)
             for t in range(first(rows, i), last(rows, i)):
                 j, term = column(rows, t), c * entry(rows, i, t)
                 low[j] += lost(a[j], term)
@@ -65,11 +65,11 @@ def transposed(rows: Any, share: Any, alpha: Any, a: Any, low: Any) -> None:
 
 
 @exact_kernel
-def vector_transposed(rows: Any, share: Any, alpha: Any, a: Any, low: Any) -> None:
+def vector_transposed(rows: Any, start: int, share: Any, alpha: Any, a: Any, low: Any) -> None:
     """The same for alpha with k columns."""
     d, k = a.shape[0] - 1, a.shape[1]
     for r in range(alpha.shape[0]):
-        i = np.uint64(r)
+        i = np.uint64(start + r)
         for t in range(first(rows, i), last(rows, i)):
             j, x = column(rows, t), share[r] * entry(rows, i, t)
             for m in range(k):
@@ -138,8 +138,10 @@ def conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any, norms
 
 
 @exact_kernel
-def vector_conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any, norms2: Any, b: Any) -> tuple[float, float, float]:
-    """The same for a vector-valued loss; `b` holds k numbers."""
+def vector_conjugate_sum(
+    loss: Any, start: int, alpha: Any, scale: float, y: Any, share: Any, norms2: Any, b: Any
+) -> tuple[float, float, float]:
+    """The same for a vector-valued loss and the rows from `start` on; `b` holds k numbers."""
     total, low, size, sensitivity = 0.0, 0.0, 0.0, 0.0
     k = alpha.shape[1]
     for r in range(alpha.shape[0]):
@@ -147,7 +149,7 @@ def vector_conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any
         for m in range(k):
             b[m] = -scale * alpha[r, m]
             length += abs(alpha[r, m])
-        term = share[r] * formulas.vector_conjugate(loss, b, y[r], loss.costs[cost_row(loss, y[r], r)])
+        term = share[r] * formulas.vector_conjugate(loss, b, y[r], loss.costs[cost_row(loss, y[r], start + r)])
         low += lost(total, term)
         total += term
         size += abs(term)
@@ -175,13 +177,11 @@ def vector_dual_points(loss: Any, start: int, z: Any, y: Any, alpha: Any) -> Non
 
 @exact_kernel
 def balance(loss: Any, alpha: Any, y: Any, share: Any, columns: Any, t: Any, excess: Any, slope: Any, out: Any) -> None:
-    """Move each alpha by its room times columns'(t), clipped to its domain: `out`, sum of share out columns, and the slope of that in t.
+    """Move each alpha by its room times columns'(t), clipped to its domain: `out`; add up share out columns, and the slope of that in t.
 
     A dual variable inside its interval has the most room, one at an end little, so that what is optimal at a bound tends to stay there.
     """
     p = columns.shape[1]
-    excess[:] = 0.0
-    slope[:] = 0.0
     for r in range(alpha.shape[0]):
         low, high = formulas.domain(loss, alpha[r], y[r])
         below, above = alpha[r] - low, high - alpha[r]

@@ -62,6 +62,7 @@ class Run:
         self.pending_note = ""
         self.best_primal: PrimalPoint | None = None
         self.best_dual: DualPoint | None = None
+        self.best_alpha: Array | None = None
         self.checkpoint: Any = None
         self.working: Array | None = None
         self.memories: dict[str, Callable[[], dict[str, Any]]] = {}
@@ -119,8 +120,8 @@ class Run:
 
     def dual_start(self) -> Array:
         """A copy of the best dual point, for a solver to go on from."""
-        assert self.best_dual is not None
-        return self.best_dual.alpha.copy()
+        assert self.best_alpha is not None
+        return self.best_alpha.copy()
 
     def floor(self, alpha: Array) -> float:
         """Minus the mean of the least values of the losses, phi*(0); `alpha` is any array of dual variables."""
@@ -183,11 +184,9 @@ class Run:
         if self.best_primal is None or point.value < self.best_primal.value:
             self.best_primal = PrimalPoint(point.w.copy(), point.value, point.doubt)
         dual = dual_point(self.problem, alpha, self.best_primal, self.null.value)
-        if self.best_dual is None:
-            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt)
-        elif dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:
-            kept = np.multiply(dual.alpha, dual.scale, out=self.best_dual.alpha)
-            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt)
+        if self.best_dual is None or dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:
+            self.best_alpha = dual.written(self.problem, self.best_alpha)
+            self.best_dual = DualPoint(self.best_alpha, 1.0, dual.value, dual.doubt)
         self.passes += 1.0
         self.evaluations += 1.0
         self._record()
@@ -206,6 +205,7 @@ class Run:
         """The best points with their certificate."""
         assert self.best_primal is not None
         assert self.best_dual is not None
+        assert self.best_alpha is not None
         assert self.status is not None
         problem, w = self.problem, self.best_primal.w
         intercept: Any = 0.0
@@ -213,7 +213,7 @@ class Run:
             intercept = w[problem.d].copy() if problem.outputs else float(w[problem.d])
         return Solution(
             w=w[: problem.d],
-            alpha=self.best_dual.alpha,
+            alpha=self.best_alpha,
             intercept=intercept,
             primal=self.best_primal.value,
             dual=self.best_dual.value,
