@@ -1,7 +1,9 @@
 """Measure cells: `python -m benchmarks.peers --output cells.jsonl`; then `python -m benchmarks.table cells.jsonl`.
 
 Ours is the time of `dualgap.solve` to a certified relative gap; a peer's the time of its fit to the same true suboptimality (P - P*)/P(0),
-found by raising its effort until the objective is reached: in doublings, then once between the last two. One thread each.
+found by raising its effort until the objective is reached: in doublings, then between the last two where that decides anything. One
+thread each, every fit in a process of its own in which nothing is left to import or to compile. A peer is stopped where it has taken five
+times as long as dualgap, or as long as the best peer so far: then what is known is that it takes longer than that.
 """
 
 import os
@@ -13,86 +15,130 @@ import argparse
 import json
 import math
 import sys
-import time
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import dualgap as dg
 from benchmarks.benchmark_utils import data, suite
 from benchmarks.benchmark_utils.adapters import PEERS, Peer, quietly
+from benchmarks.benchmark_utils.timed import timed
 
 ACCURACIES = (1e-3, 1e-6)
-
-
-def seconds(run: Callable[[], Any], best_of: int = 3, enough: float = 0.5) -> tuple[float, Any]:
-    """The least time of some runs, of one where that takes long."""
-    least, out = math.inf, None
-    for _ in range(best_of):
-        start = time.perf_counter()
-        out = run()
-        taken = time.perf_counter() - start
-        least = min(least, taken)
-        if taken > enough:
-            break
-    return least, out
-
-
-def ours(cell: suite.Cell, accuracy: float, limit: float) -> tuple[float, dg.Solution]:
-    """Seconds to a certified gap, infinite if it was not reached."""
-    taken, s = seconds(
-        lambda: dg.solve(cell.X, cell.y, loss=cell.loss, penalty=cell.penalty, tol=accuracy, time_limit=limit, max_passes=1e6, **ONE)
-    )
-    return (taken if s.status is dg.Status.CERTIFIED else math.inf), s
-
-
+REFERENCE = 1e-8
+ENOUGH_TIMES, LEAST = 5.0, 0.02
+CLOSE, FINE = 2.5, 1.15
 ONE: dict[str, Any] = {"n_threads": 1} if "n_threads" in dg.solve.__kwdefaults__ else {}
 
 
-def theirs(peer: Peer, cell: suite.Cell, goals: list[float], limit: float) -> list[float]:
-    """Seconds until the objective is at or below each goal, infinite where that took more than the limit."""
-    times = [math.inf] * len(goals)
-    efforts = [1] if peer.direct else [2**k for k in range(1, 24)]
-    before = None
-    for effort in efforts:
-        taken, w = seconds(lambda effort=effort: quietly(peer.fit, cell, effort))
-        value = cell.primal(w)
-        for k, goal in enumerate(goals):
-            if value <= goal and times[k] == math.inf:
-                times[k] = taken
-                middle = before and round(math.sqrt(before * effort))
-                if middle and before < middle < effort:
-                    between, w_between = seconds(lambda middle=middle: quietly(peer.fit, cell, middle))
-                    times[k] = min(taken, between) if cell.primal(w_between) <= goal else taken
-        before = effort
-        if taken > limit or times[-1] < math.inf:
+def solve(cell: suite.Cell, accuracy: float, limit: float) -> dg.Solution:
+    """The cell by dualgap, on one thread."""
+    return dg.solve(cell.X, cell.y, loss=cell.loss, penalty=cell.penalty, tol=accuracy, time_limit=limit, max_passes=1e6, **ONE)
+
+
+def ours(cell: suite.Cell, accuracy: float, limit: float) -> dict[str, Any]:
+    """Seconds to a certified gap, infinite if it was not reached, and what was done for it."""
+
+    def run() -> tuple[bool, float, float, float, list[str]]:
+        s = solve(cell, accuracy, limit)
+        return s.status is dg.Status.CERTIFIED, s.primal, s.passes, s.relative_gap, [n for n in s.notes if "Chose" in n or "took" in n]
+
+    taken, out = timed(run, 3.0 * limit + 10.0)
+    if out is None:
+        return {"seconds": math.inf, "primal": math.inf, "passes": math.inf, "gap": math.inf, "notes": []}
+    certified, primal, passes, relative, notes = out
+    return {"seconds": taken if certified else math.inf, "primal": primal, "passes": passes, "gap": relative, "notes": notes}
+
+
+def theirs(peer: Peer, cell: suite.Cell, goals: list[float], caps: list[float], close: list[float]) -> dict[str, list[float]]:
+    """For each goal the seconds until the objective is at or below it, or infinity and how long it takes at least."""
+    seconds, over = [math.inf] * len(goals), [0.0] * len(goals)
+    tried: dict[int, tuple[float, float]] = {}
+
+    def attempt(effort: int, limit: float) -> tuple[float, float]:
+        if effort not in tried:
+            taken, w = timed(lambda: quietly(peer.fit, cell, effort), limit)
+            tried[effort] = taken, math.inf if w is None else cell.primal(w)
+        return tried[effort]
+
+    def between(k: int, low: int, high: int) -> None:
+        while high > FINE * low and seconds[k] < close[k]:
+            middle = round(math.sqrt(low * high))
+            if middle in (low, high):
+                break
+            taken, value = attempt(middle, caps[k])
+            if value <= goals[k]:
+                high, seconds[k] = middle, min(seconds[k], taken)
+            else:
+                low = middle
+
+    def missing() -> list[int]:
+        return [k for k in range(len(goals)) if seconds[k] == math.inf and over[k] < caps[k]]
+
+    effort, before = 1, 0
+    while missing() and effort < 2**24:
+        limit = max(caps[k] for k in missing())
+        taken, value = attempt(effort, limit)
+        for k in missing():
+            if value <= goals[k] and taken <= caps[k]:
+                seconds[k] = taken
+                if before:
+                    between(k, before, effort)
+            elif value > goals[k] or taken > caps[k]:
+                over[k] = max(over[k], min(taken, limit))
+        before, effort = effort, 2 * effort
+        if peer.direct:
+            over = [math.inf if seconds[k] == math.inf and over[k] < caps[k] else over[k] for k in range(len(goals))]
             break
-    return times
+    return {"seconds": seconds, "over": over}
+
+
+def small(cell: suite.Cell) -> suite.Cell:
+    """Some rows of a cell, on which a library imports and compiles what it needs."""
+    rows = np.unique(np.linspace(0, len(cell.y) - 1, 60).astype(int))
+    if cell.objective in suite.VECTOR:
+        rows = np.union1d(rows, np.unique(cell.y, return_index=True)[1])
+    elif cell.objective in suite.CLASSIFIERS:
+        rows = np.union1d(rows, [np.flatnonzero(cell.y < 0)[0], np.flatnonzero(cell.y > 0)[0]])
+    return replace(cell, X=cell.X[rows], y=cell.y[rows])
 
 
 def measure(cell: suite.Cell, limit: float) -> dict[str, Any]:
     """A row of the table."""
-    row: dict[str, Any] = {"dataset": cell.dataset, "objective": cell.objective, "strength": cell.strength, "peers": {}}
-    reference = dg.solve(cell.X, cell.y, loss=cell.loss, penalty=cell.penalty, tol=1e-10, time_limit=3.0 * limit, max_passes=1e6)
-    best, null = reference.primal, cell.null
-    row["reference_gap"] = reference.relative_gap
-    row["ours"], row["solver"] = [], ""
-    for accuracy in ACCURACIES:
-        taken, s = ours(cell, accuracy, 2.0 * limit)
-        best = min(best, s.primal)
-        row["ours"].append(taken)
-        row["solver"] = " ".join(n.removeprefix("Chose ") for n in s.notes if "Chose" in n or "took" in n)
-        row["passes"] = s.passes
-    goals = [best + accuracy * null for accuracy in ACCURACIES]
-    longest = min(limit, max(1.0, 30.0 * row["ours"][-1]))
+    reference = solve(cell, REFERENCE, 2.0 * limit)
+    mine = [ours(cell, accuracy, limit) for accuracy in ACCURACIES]
+    best = min(reference.primal, *(m["primal"] for m in mine))
+    goals = [best + accuracy * cell.null for accuracy in ACCURACIES]
+    row = {"dataset": cell.dataset, "objective": cell.objective, "strength": cell.strength, "reference_gap": reference.relative_gap}
+    row |= {"ours": mine, "peers": {}}
+    first = [math.inf] * len(goals)
+    warm = small(cell)
     for peer in PEERS:
         if peer.solves(cell):
+            caps = [min(limit, first[k], max(LEAST, ENOUGH_TIMES * mine[k]["seconds"])) for k in range(len(goals))]
             try:
-                row["peers"][peer.name] = theirs(peer, cell, goals, longest)
+                quietly(peer.fit, warm, 1)
+                row["peers"][peer.name] = theirs(peer, cell, goals, caps, [CLOSE * m["seconds"] for m in mine])
             except Exception as error:  # a library that fails on a cell is a result
-                row["peers"][peer.name] = [math.inf, math.inf]
-                print(f"  {peer.name} failed: {type(error).__name__}: {error}", file=sys.stderr)
+                row["peers"][peer.name] = {
+                    "seconds": [math.inf] * 2,
+                    "over": [math.inf] * 2,
+                    "error": f"{type(error).__name__}: {error}"[:200],
+                }
+            first = [min(a, b) for a, b in zip(first, row["peers"][peer.name]["seconds"], strict=True)]
     return row
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row in words."""
+    parts = [f"{row['dataset']:15s} {row['objective']:15s} {row['strength']:7g}"]
+    for k, mine in enumerate(row["ours"]):
+        times = {name: t["seconds"][k] for name, t in row["peers"].items()}
+        name = min(times, key=times.__getitem__, default="-")
+        parts.append(f"{mine['seconds']:8.4f} {times.get(name, math.inf):8.4f} {name:25s}")
+    return " | ".join([*parts, f"{row['ours'][-1]['passes']:.0f} passes {' '.join(row['ours'][-1]['notes'])}"])
 
 
 def main() -> None:
@@ -102,7 +148,7 @@ def main() -> None:
     parser.add_argument("--objective", nargs="*", default=suite.OBJECTIVES, choices=suite.OBJECTIVES)
     parser.add_argument("--dataset", nargs="*", default=data.names(), choices=data.names())
     parser.add_argument("--strength", nargs="*", type=float, default=suite.STRENGTHS, help="lambda n (default: %(default)s)")
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds that a peer may take for a cell (default: %(default)s)")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds that a fit may take (default: %(default)s)")
     options = parser.parse_args()
     done = set()
     if options.output.exists():
@@ -113,12 +159,8 @@ def main() -> None:
         row = measure(cell, options.limit)
         with options.output.open("a") as file:
             file.write(json.dumps(row) + "\n")
-        times = {name: t[-1] for name, t in row["peers"].items()}
-        first = min(times, key=times.__getitem__, default="-")
-        print(
-            f"{cell.name:50s} ours {row['ours'][0]:8.3f} {row['ours'][1]:8.3f} s   best peer {times.get(first, math.inf):8.3f} s {first}",
-            flush=True,
-        )
+        sys.stdout.write(line(row) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
