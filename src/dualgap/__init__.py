@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Race,
         Relay,
         RowSpace,
+        WorkingSet,
     )
 
 __version__ = "0.1.0"
@@ -81,6 +82,7 @@ _LATER = {
     "Race": "dualgap.solvers",
     "Relay": "dualgap.solvers",
     "RowSpace": "dualgap.solvers",
+    "WorkingSet": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
     "read_svmlight": "dualgap.data.svmlight",
@@ -163,6 +165,7 @@ __all__ = [
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Status",
+    "WorkingSet",
     "check_loss",
     "check_penalty",
     "estimators",

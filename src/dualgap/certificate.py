@@ -43,12 +43,13 @@ class PrimalPoint:
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A feasible alpha, given as `scale` times an array, its objective, and the allowance for rounding."""
+    """A feasible alpha, given as `scale` times an array, its objective, the allowance for rounding, and X'(s alpha)/S of the array."""
 
     alpha: Array
     scale: float
     value: float
     doubt: float
+    a: Array
 
 
 def primal_point(problem: Problem, w: Array) -> PrimalPoint:
@@ -89,7 +90,7 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -
         penalty = _penalty_conjugate(problem, a, scale, budget)
         reach = math.hypot(min(radius, _reach(problem, penalty, a, scale)), problem.edge)
         doubt = EPS * (size + problem.penalty_size(penalty) + (reach * sensitivity if scale > 0.0 else 0.0))
-        return DualPoint(alpha, scale, -conjugate - penalty, doubt + unbalanced)
+        return DualPoint(alpha, scale, -conjugate - penalty, doubt + unbalanced, a)
 
     points = [at(1.0)]
     points += [at(scale) for scale in _scales(problem, alpha, a, zero)]
@@ -126,7 +127,7 @@ def _scales(problem: Problem, alpha: Array, a: Array, zero: float) -> list[float
             return -s * slope - problem.penalty_conjugate(a, s)
 
         return [golden(bound, 0.0, 1.0)] if bound(0.99) > bound(1.0) else []
-    largest = _largest_feasible(problem, a)
+    largest = feasible_scale(problem, a)
     half = problem.mean_conjugate(alpha, 0.5 * largest)[0]
     whole = problem.mean_conjugate(alpha, largest)[0]
     curvature = whole - 2.0 * half + zero
@@ -134,8 +135,15 @@ def _scales(problem: Problem, alpha: Array, a: Array, zero: float) -> list[float
     return [largest, vertex] if 0.0 < vertex < largest else [largest]
 
 
-def _largest_feasible(problem: Problem, a: Array) -> float:
-    """The largest scale, up to rounding, with R*(scale a) finite."""
+def feasible_scale(problem: Problem, a: Array) -> float:
+    """The largest scale up to 1, up to rounding, with R*(scale a) finite."""
+    if math.isfinite(problem.penalty_conjugate(a)):
+        return 1.0
+    if problem.penalty_is_norm:
+        scale = 1.0 / float(problem.penalty.polar(a[: problem.d]))
+        for shrunk in (scale, scale * (1.0 - EPS)):
+            if math.isfinite(problem.penalty_conjugate(a, shrunk)):
+                return shrunk
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)

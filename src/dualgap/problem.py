@@ -170,6 +170,9 @@ class Problem:
     def scores(self, w: Array, rows: slice) -> Array:
         """x_i'w + b of the rows of a slice."""
         z = np.empty((rows.stop - rows.start, *self.shape[1:]))
+        if not np.any(w[: self.d]):
+            z[:] = w[self.d]
+            return z
         (gap.vector_scores if self.outputs else gap.scores)(self.rows, rows.start, w, z)
         return z
 
@@ -211,6 +214,12 @@ class Problem:
             else:
                 gap.dual_points(self.loss, z, self.y[rows], out[rows])
         return out
+
+    def dual_points_at(self, z: Array) -> Array:
+        """alpha = -phi'(z) at the scores of all rows, for a scalar loss."""
+        alpha = np.empty(self.n)
+        gap.dual_points(self.loss, z, self.y, alpha)
+        return alpha
 
     def penalty_value(self, w: Array) -> float:
         """R(w), for w with the intercept last."""

@@ -1,4 +1,7 @@
-"""What a Newton step on few features needs: curvatures, the weighted Gram matrix, dual points, and coordinate descent on the model."""
+"""What a Newton step on few features needs: curvatures, the weighted Gram matrix, dual points, and coordinate descent on the model.
+
+The features are chosen columns of X, all of them or a working set. `columns` holds their numbers, by which the penalty knows them.
+"""
 
 from typing import Any
 
@@ -8,6 +11,7 @@ from dualgap import formulas
 from dualgap.kernels.compile import jitable, kernel
 from dualgap.rows import column, entry, first, last
 
+ONE = np.uint64(1)
 TINY = 1e-300
 
 
@@ -28,63 +32,113 @@ def linear_dual_points(loss: Any, z: Any, along: Any, y: Any, out: Any) -> None:
 
 
 @kernel
-def add_gram(rows: Any, weights: Any, gram: Any) -> None:
-    """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle; the last row belongs to the intercept."""
-    d = gram.shape[0] - 1
+def add_gram(rows: Any, weights: Any, position: Any, known: int, places: Any, values: Any, gram: Any) -> float:
+    """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle, for the columns that have a position in it; the intercept's is the last.
+
+    Products of the first `known` columns with one another, and with the intercept, are left out. `places` and `values` hold one number more
+    than the longest row, twice; returns how many products were made.
+    """
+    k, half = gram.shape[0] - 1, np.uint64(places.shape[0] // 2)
+    products = 0.0
     for r in range(weights.shape[0]):
         c = weights[r]
         if c > 0.0:
-            i = np.uint64(r)
+            i, old, end = np.uint64(r), np.uint64(0), half
             for t in range(first(rows, i), last(rows, i)):
-                j, x = column(rows, t), c * entry(rows, i, t)
-                for s in range(first(rows, i), t):
-                    k = column(rows, s)
-                    if k < j:
-                        gram[j, k] += x * entry(rows, i, s)
-                    else:
-                        # columns out of order, or one that is there twice
-                        gram[k, j] += (x + x if k == j else x) * entry(rows, i, s)
-                gram[j, j] += x * entry(rows, i, t)
-                gram[d, j] += x
-            gram[d, d] += c
+                # without a branch, which could not be foreseen: what has no position is overwritten by the next entry
+                p, x = position[column(rows, t)], entry(rows, i, t)
+                places[old] = places[end] = np.uint32(p)
+                values[old] = values[end] = x
+                old += np.uint64(0 <= p < known)
+                end += np.uint64(p >= known)
+            ordered = True
+            for s in range(half + ONE, end):
+                ordered &= places[s] > places[s - ONE]
+            for s in range(half, end):
+                p, x = places[s], c * values[s]
+                for t in range(old):
+                    gram[p, places[t]] += x * values[t]
+                if ordered:
+                    for t in range(half, s):
+                        gram[p, places[t]] += x * values[t]
+                else:
+                    # columns out of order, or one that is there twice
+                    for t in range(half, s):
+                        q = places[t]
+                        gram[max(p, q), min(p, q)] += (x + x if q == p else x) * values[t]
+                gram[p, p] += x * values[s]
+                gram[k, p] += x
+            gram[k, k] += c
+            products += (end - half) * (old + 0.5 * (end - half))
+    return products
 
 
 @kernel
-def descend(gram: Any, slope: Any, penalty: Any, v: Any, free: bool, sweeps: int) -> None:
-    """Sweeps of coordinate descent on the quadratic with this Gram matrix plus R, from v; `slope` is its gradient at v, and stays so."""
-    d = v.shape[0] - 1
-    for _ in range(sweeps):
-        for j in range(d + 1 if free else d):
-            move = coordinate_minimizer(gram, slope, penalty, v, j) - v[j]
-            if move != 0.0:
-                v[j] += move
-                for k in range(d + 1):
-                    slope[k] += move * gram[j, k]
+def descend(gram: Any, slope: Any, penalty: Any, columns: Any, v: Any, free: bool, sweeps: int, steady: int) -> int:
+    """Coordinate descent on the quadratic with this Gram matrix plus R, from v: sweeps until `steady` of them leave the zeros as they are.
+
+    `slope` is the gradient of the quadratic at v, and stays so. Returns the number of sweeps.
+    """
+    k = v.shape[0] - 1
+    same = 0
+    for sweep in range(sweeps):
+        moved, changed = False, False
+        for j in range(k + 1 if free else k):
+            old = v[j]
+            new = coordinate_minimizer(gram, slope, penalty, columns, v, j)
+            if new != old:
+                moved = True
+                changed = changed or (new == 0.0) != (old == 0.0)
+                v[j] = new
+                for l in range(k + 1):
+                    slope[l] += (new - old) * gram[j, l]
+        same = 0 if changed else same + 1
+        if same >= steady or not moved:
+            return sweep + 1
+    return sweeps
 
 
 @jitable
-def coordinate_minimizer(gram: Any, slope: Any, penalty: Any, v: Any, j: int) -> float:
+def coordinate_minimizer(gram: Any, slope: Any, penalty: Any, columns: Any, v: Any, j: int) -> float:
     """The best value of coordinate j with the others fixed."""
     curvature = gram[j, j]
     if curvature <= 0.0:
-        return float(v[j] if j == v.shape[0] - 1 else formulas.primal(penalty, -slope[j], TINY, j))
+        return float(v[j] if j == v.shape[0] - 1 else formulas.primal(penalty, -slope[j], TINY, columns[j]))
     u = curvature * v[j] - slope[j]
-    return float(u / curvature if j == v.shape[0] - 1 else formulas.primal(penalty, u, curvature, j))
+    return float(u / curvature if j == v.shape[0] - 1 else formulas.primal(penalty, u, curvature, columns[j]))
 
 
 @kernel
-def fixed_point(gram: Any, slope: Any, penalty: Any, v: Any, free: bool, residual: Any, response: Any) -> float:
+def fixed_point(gram: Any, slope: Any, penalty: Any, columns: Any, v: Any, free: bool, residual: Any, response: Any) -> float:
     """How far each coordinate is from its best value, and how that value responds to u = H_jj v_j - slope_j; the largest distance."""
-    d = v.shape[0] - 1
+    k = v.shape[0] - 1
     largest = 0.0
-    for j in range(d + 1 if free else d):
-        residual[j] = v[j] - coordinate_minimizer(gram, slope, penalty, v, j)
+    for j in range(k + 1 if free else k):
+        residual[j] = v[j] - coordinate_minimizer(gram, slope, penalty, columns, v, j)
         curvature = gram[j, j]
-        if j == d or curvature <= 0.0:
+        if j == k or curvature <= 0.0:
             response[j] = 1.0 / curvature if curvature > 0.0 else 0.0
         else:
             u = curvature * v[j] - slope[j]
             h = 1e-9 * (abs(u) + 1e-6 * curvature)
-            response[j] = (formulas.primal(penalty, u + h, curvature, j) - formulas.primal(penalty, u - h, curvature, j)) / (2.0 * h)
+            low, high = formulas.primal(penalty, u - h, curvature, columns[j]), formulas.primal(penalty, u + h, curvature, columns[j])
+            response[j] = (high - low) / (2.0 * h)
         largest = max(largest, np.sqrt(curvature) * abs(residual[j]))
     return largest
+
+
+@kernel
+def go(penalty: Any, columns: Any, v: Any, step: Any, length: float, out: Any) -> float:
+    """out = v + length step, with 0 for what would change its sign, and brought into the domain of the penalty; its R."""
+    k = v.shape[0] - 1
+    total = 0.0
+    for j in range(k + 1):
+        new = v[j]
+        if j < step.shape[0] and step[j] != 0.0:
+            new += length * step[j]
+            if j < k and new * v[j] < 0.0:
+                new = 0.0
+        out[j] = new
+        if j < k:
+            total += formulas.penalty_value(penalty, new, columns[j])
+    return total

@@ -14,6 +14,7 @@ from dualgap.solvers.proximal_point import ProximalPoint
 from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
 from dualgap.solvers.row_space import RowSpace
+from dualgap.solvers.working_set import WorkingSet
 
 SOLVERS: dict[str, Any] = {
     "auto": Auto,
@@ -24,6 +25,7 @@ SOLVERS: dict[str, Any] = {
     "newton": GramNewton,
     "joint_newton": JointNewton,
     "proximal_point": ProximalPoint,
+    "working_set": WorkingSet,
 }
 
 
@@ -57,5 +59,6 @@ __all__ = [
     "Race",
     "Relay",
     "RowSpace",
+    "WorkingSet",
     "check_solver",
 ]

@@ -28,9 +28,10 @@ from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
 from dualgap.solvers.row_space import RowSpace
 from dualgap.solvers.run import Run
+from dualgap.solvers.working_set import WorkingSet
 
 Array = npt.NDArray[np.float64]
-FEW, FEW_PASSES, AT_ONCE = 1024, 40.0, 1e5
+FEW, FEW_PASSES, AT_ONCE, FRACTION = 1024, 40.0, 1e5, 300.0
 
 
 @dataclass(frozen=True)
@@ -49,28 +50,40 @@ class Auto:
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Choose, say so in the history, and run."""
-        solver = self.choose(problem)
+        solver = self.choose(problem, run)
         run.note(f"Chose {type(solver).__name__}.")
         run.notes.append(_facts(problem))
         solver.minimize(problem, run, alpha)
 
-    def choose(self, problem: Problem) -> Any:
+    def choose(self, problem: Problem, run: Run) -> Any:
         """The solver for a problem."""
         if getattr(problem.penalty, "norm", 2.0) != 2.0:
             return ProxSDCA()
         strength = problem.penalty.convexity * float(problem.loss.smoothness) * problem.n
-        if problem.radius2 < 0.5 * strength:
+        if problem.radius2 < 0.5 * strength and not self._few_coefficients(problem, run, strength):
             return ProxSDCA()
         if problem.n <= 2 * problem.d:
             race = Race(AdaptiveProxSDCA(), ProxSDCA(), first=8.0)
         else:
             race = Race(AdaptiveProxSDCA(), AcceleratedProxSDCA() if strength > 0.0 else ProxSDCA())
+        if self._few_coefficients(problem, run, strength):
+            return Race(WorkingSet(), race, first=64.0)
         newton = newton_for(problem)
         if newton is None:
             return race
         entries = getattr(problem.X, "nnz", problem.n * problem.d)
         quadratic = getattr(problem.loss, "quadratic", False) and newton.price(problem) <= FEW_PASSES
         return newton if quadratic or newton.price(problem) * entries <= AT_ONCE else Relay(race, newton)
+
+    def _few_coefficients(self, problem: Problem, run: Run, strength: float) -> bool:
+        """Whether the penalty makes most coefficients zero, on a problem on which that is what matters."""
+        if WorkingSet().requirement(problem) or not hasattr(problem.penalty, "polar") or getattr(problem.penalty, "l1", 1.0) == 0.0:
+            return False
+        if problem.penalty.convexity == 0.0:
+            return True
+        quadratic = getattr(problem.loss, "quadratic", False)
+        fraction = float(problem.penalty.polar(run.correlations[: problem.d]))
+        return fraction <= FRACTION and (quadratic or problem.mean_norm2 * problem.n > 10.0 * strength)
 
 
 def _facts(problem: Problem) -> str:

@@ -17,7 +17,8 @@ from dualgap import formulas
 from dualgap.kernels import gap
 from dualgap.penalties import Box, Factors
 from dualgap.problem import Problem
-from dualgap.solvers.newton import BLAS, MOST_STEPS, RELIEF, ROUNDS, STEPS, SUFFICIENT, model_minimizer
+from dualgap.solvers.model import Model
+from dualgap.solvers.newton import BLAS, MOST_STEPS, ROUNDS, STEPS, SUFFICIENT
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -94,17 +95,6 @@ def flattened(penalty: Any, outputs: int, intercept: bool) -> Any:
     return None if formulas.penalty_is_indexed(penalty) else penalty
 
 
-@dataclass(frozen=True)
-class _Flat:
-    """All coefficients in one vector, with an element for an intercept that is not there: what `model_minimizer` asks of a problem."""
-
-    penalty: Any
-    intercept = False
-
-    def penalty_value(self, v: Array) -> float:
-        return float(gap.penalty_sum(self.penalty, v[:-1].reshape(-1, 1)))
-
-
 class JointModel:
     """The quadratic model of a problem with several outputs, and what a Newton step needs of it."""
 
@@ -113,7 +103,7 @@ class JointModel:
         penalty = flattened(problem.penalty, self.outputs, problem.intercept)
         if problem.intercept and not ("factors" in penalty._fields or "lower" in penalty._fields):
             penalty = Factors(penalty, np.append(np.ones(problem.d * self.outputs), np.zeros(self.outputs)))
-        self.flat: Any = _Flat(penalty)
+        self.penalty, self.columns = penalty, np.arange(self.rows * self.outputs)
 
     def points(self, problem: Problem, z: Array, alpha: Array) -> None:
         """Write the dual points of scores."""
@@ -123,8 +113,8 @@ class JointModel:
         """The minimizer of the model at w with the ridge on each row of coefficients added to its matrix; intercepts keep their sum."""
         gram = joint_gram(problem, alpha)
         diagonal = np.append(np.repeat(ridge[: self.rows], self.outputs), 0.0)
-        gram[np.diag_indices_from(gram)] += diagonal + RELIEF * gram[np.diag_indices_from(gram)]
-        v = model_minimizer(self.flat, gram, self._flat_vector(slope), self._flat_vector(w))
+        gram[np.diag_indices_from(gram)] += diagonal
+        v = Model(self.penalty, self.columns, False, gram, self._flat_vector(slope), self._flat_vector(w)).minimizer()
         out = np.zeros_like(w)
         out[: self.rows] = v[:-1].reshape(self.rows, -1)
         if self.intercept:

@@ -10,20 +10,18 @@ error is that of the model in phi* alone and not magnified by 1/lambda, as it is
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.kernels import gap
-from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, linear_dual_points
-from dualgap.problem import Problem, with_free
+from dualgap.kernels.gram import linear_dual_points
+from dualgap.problem import Problem
+from dualgap.solvers.model import Model, gram_matrix
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
-RELIEF = 1e-13
-SWEEPS, MOST_ROUNDS, SHORTEST = 10, 200, 1e-3
 # In units of a nonzero in a pass: the products of a sparse Gram matrix, and how many of a dense one or of a linear system take as long.
 PRODUCT, BLAS = 0.08, 20.0
 STEPS, MOST_STEPS, ROUNDS = 4.0, 40, 3.0
@@ -85,7 +83,7 @@ class _Newton:
 
     def __init__(self, problem: Problem, run: Run, alpha: Array) -> None:
         self.problem, self.run, self.alpha = problem, run, alpha
-        self.everything = slice(0, problem.n)
+        self.everything, self.columns = slice(0, problem.n), np.arange(problem.d)
         self.w = run.start_weights()
         self.z = problem.scores(self.w, self.everything)
         self.value = self._objective(self.w, self.z)
@@ -95,9 +93,8 @@ class _Newton:
         problem, run = self.problem, self.run
         gap.dual_points(problem.loss, self.z, problem.y, self.alpha)
         slope = -problem.transposed(self.alpha)
-        gram = gram_matrix(problem, self.z)
-        gram[np.diag_indices_from(gram)] *= 1.0 + RELIEF
-        v = model_minimizer(problem, gram, slope, self.w)
+        gram, _ = gram_matrix(problem, self.z, self.columns)
+        v = Model(problem.penalty, self.columns, problem.intercept, gram, slope, self.w).minimizer()
         direction = v - self.w
         along = problem.scores(direction, self.everything)
         linear_dual_points(problem.loss, self.z, along, problem.y, self.alpha)
@@ -144,84 +141,3 @@ def gram_price(problem: Problem) -> float:
         lengths = np.diff(problem.X.indptr).astype(np.float64)
         entries, products = max(problem.X.nnz, 1), PRODUCT * float(lengths @ lengths)
     return 1.0 + (products + ROUNDS * d**3 / BLAS) / entries
-
-
-def gram_matrix(problem: Problem, z: Array) -> Array:
-    """(X, 1)'diag(s phi''/S)(X, 1), in blocks of rows where X is dense.
-
-    Where a loss is linear a trace of the curvature it may have elsewhere is left, so that the model of no coefficient is unbounded.
-    """
-    d = problem.d
-    weights = np.empty(problem.n)
-    curvatures(problem.loss, z, problem.y, problem.share, weights)
-    np.maximum(weights, RELIEF / problem.loss.smoothness * problem.share, out=weights)
-    gram = np.zeros((d + 1, d + 1))
-    X: Any = problem.X
-    if isinstance(X, np.ndarray):
-        block = max(1, (1 << 20) // d)
-        root = np.sqrt(weights)
-        for start in range(0, problem.n, block):
-            rows = slice(start, start + block)
-            part = X[rows] * root[rows, None]
-            gram[:d, :d] += part.T @ part
-            gram[d, :d] += root[rows] @ part
-        gram[d, d] = weights.sum()
-        gram[:d, d] = gram[d, :d]
-        return gram
-    add_gram(problem.rows, weights, gram)
-    return np.asarray(np.tril(gram) + np.tril(gram, -1).T)
-
-
-def model_minimizer(problem: Problem, gram: Array, slope: Array, w: Array) -> Array:
-    """The minimizer of slope'(v - w) + 1/2 (v - w)'gram (v - w) + R(v).
-
-    Coordinate descent finds which coefficients are zero or at a bound; semismooth Newton steps on v_j = argmin over coordinate j, which are
-    exact once that is known, do the rest. A step that has to be shortened crosses a kink: more sweeps.
-    """
-    penalty, free = with_free(problem.penalty, 0.0), problem.intercept
-    size = len(w) if free else len(w) - 1
-    residual, response = np.zeros(size), np.zeros(size)
-
-    def value(v: Array) -> float:
-        return float(slope @ (v - w) + 0.5 * (v - w) @ gram @ (v - w)) + problem.penalty_value(v)
-
-    v, at = w.copy(), slope.copy()
-    descend(gram, at, penalty, v, free, SWEEPS)
-    best = value(v)
-    first = left = fixed_point(gram, at, penalty, v, free, residual, response)
-    for _ in range(MOST_ROUNDS):
-        if left <= 1e-13 * first:
-            break
-        before, step, t = best, semismooth_step(gram[:size, :size], residual, response), 1.0
-        while t > SHORTEST:
-            trial = v.copy()
-            trial[:size] += t * step
-            trial_value = value(trial)
-            if trial_value < best:
-                v, best = trial, trial_value
-                at = slope + gram @ (v - w)
-                break
-            t *= 0.5
-        if t < 1.0:
-            descend(gram, at, penalty, v, free, SWEEPS)
-            best = value(v)
-        left = fixed_point(gram, at, penalty, v, free, residual, response)
-        if best >= before:
-            break
-    return v
-
-
-def semismooth_step(gram: Array, residual: Array, response: Array) -> Array:
-    """The Newton step on residual(v) = 0: coefficients that do not respond go to their best value, the others solve what is left."""
-    moving = response > 0.0
-    step = -residual
-    if np.any(moving):
-        inverse = 1.0 / response[moving]
-        matrix = gram[np.ix_(moving, moving)]
-        matrix[np.diag_indices_from(matrix)] = inverse
-        right = -residual[moving] * inverse - gram[np.ix_(moving, ~moving)] @ step[~moving]
-        try:
-            step[moving] = np.linalg.solve(matrix, right)
-        except np.linalg.LinAlgError:
-            step[moving] = np.linalg.lstsq(matrix, right, rcond=1e-15)[0]
-    return step

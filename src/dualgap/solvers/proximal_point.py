@@ -24,7 +24,8 @@ from dualgap.kernels.gram import linear_dual_points
 from dualgap.losses import Smoothed
 from dualgap.problem import Problem
 from dualgap.solvers.joint_newton import JointModel, joint, joint_price
-from dualgap.solvers.newton import gram_matrix, gram_price, model_minimizer
+from dualgap.solvers.model import Model, gram_matrix
+from dualgap.solvers.newton import gram_price
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -88,9 +89,10 @@ class _ScalarModel:
 
     def minimizer(self, problem: Problem, z: Array, alpha: Array, slope: Array, w: Array, ridge: Array) -> Array:  # noqa: ARG002
         """The minimizer of the model at w with a ridge on each coefficient added to its matrix."""
-        gram = gram_matrix(problem, z)
+        columns = np.arange(problem.d)
+        gram, _ = gram_matrix(problem, z, columns)
         gram[np.diag_indices_from(gram)] += ridge
-        return model_minimizer(problem, gram, slope, w)
+        return Model(problem.penalty, columns, problem.intercept, gram, slope, w).minimizer()
 
     def step_points(self, problem: Problem, z: Array, along: Array, alpha: Array) -> None:
         """Write the dual points of the model at scores after a step along."""

@@ -96,7 +96,8 @@ class _Lifted(Run):
             reduced, null, tol=0.25 * run.target / null.value, max_passes=np.inf, time_limit=None, callback=None, random_state=run.rng
         )
         self.outer, self.original, self.back = run, problem, back
-        self.best_primal, self.best_dual = null, run.best_dual and replace(run.best_dual, alpha=run.dual_start())
+        alpha = run.dual_start()
+        self.best_primal, self.best_dual = null, run.best_dual and replace(run.best_dual, alpha=alpha, a=reduced.transposed(alpha))
         self.cost = reduced.X.size / max(getattr(problem.X, "nnz", problem.n * problem.d), 1)
 
     @property

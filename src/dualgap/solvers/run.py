@@ -66,6 +66,7 @@ class Run:
         self.working: Array | None = None
         self.memories: dict[str, Callable[[], dict[str, Any]]] = {}
         self.recalled: dict[str, dict[str, Array]] = {}
+        self.correlations = np.zeros(problem.shape)
 
     @property
     def going(self) -> bool:
@@ -183,11 +184,12 @@ class Run:
         if self.best_primal is None or point.value < self.best_primal.value:
             self.best_primal = PrimalPoint(point.w.copy(), point.value, point.doubt)
         dual = dual_point(self.problem, alpha, self.best_primal, self.null.value)
+        self.correlations = dual.a
         if self.best_dual is None:
-            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt)
+            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt, dual.a * dual.scale)
         elif dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:
             kept = np.multiply(dual.alpha, dual.scale, out=self.best_dual.alpha)
-            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt)
+            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt, dual.a * dual.scale)
         self.passes += 1.0
         self.evaluations += 1.0
         self._record()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.problem import Problem
-from dualgap.solvers.newton import RELIEF, gram_matrix, model_minimizer
+from dualgap.solvers.model import Model, gram_matrix
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -47,8 +47,7 @@ class SharedGram:
         """G with the row and column of the intercept."""
         key = (problem.X, problem.share, problem.intercept)
         if not all(a is b for a, b in zip(key, self._key, strict=True)):
-            self._gram = gram_matrix(problem, np.zeros(problem.n))
-            self._gram[np.diag_indices_from(self._gram)] *= 1.0 + RELIEF
+            self._gram, _ = gram_matrix(problem, np.zeros(problem.n), np.arange(problem.d))
             self._key = key
         return self._gram
 
@@ -58,13 +57,14 @@ class SharedGram:
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """Steps from the primal point of the run's start, one at a time."""
-        gram, everything = self.gram(problem), slice(0, problem.n)
+        gram, everything, columns = self.gram(problem), slice(0, problem.n), np.arange(problem.d)
         w = run.start_weights()
         for _ in range(MOST_STEPS):
             if not run.going:
                 return
             problem.dual_points(w, alpha)
-            w = model_minimizer(problem, gram, -problem.transposed(alpha), w)
+            model = Model(problem.penalty, columns, problem.intercept, gram.copy(), -problem.transposed(alpha), w)
+            w = model.minimizer()
             np.subtract(problem.y, problem.scores(w, everything), out=alpha)
             run.spent(3.0)
             run.certify(w, alpha)
