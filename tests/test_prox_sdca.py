@@ -7,6 +7,7 @@ import dualgap as dg
 from dualgap import theory
 from dualgap.certificate import primal_point
 from dualgap.data.validation import make_problem
+from dualgap.kernels.rules import mixed
 from dualgap.solvers.ascent import Ascent
 from dualgap.solvers.prox_sdca import RULES, update_rule
 from dualgap.solvers.run import Run
@@ -95,6 +96,14 @@ def ascent_of(problem, option, sampling="permuted"):
     ascent.settle(np.zeros(problem.shape), 0.0)
     ascent.use(update_rule(option, problem.loss, ascent.largest_step))
     return ascent
+
+
+def test_rounding_does_not_lead_out_of_a_domain():
+    rng = np.random.default_rng(0)
+    edges, s = rng.choice([0.3, 0.7, 1.0], 10_000), rng.random(10_000)
+    for edge, inner, part in zip(edges, edges * (1.0 - 1e-15 * rng.random(10_000)), s, strict=True):
+        assert inner <= mixed(edge, inner, part) <= edge
+        assert -edge <= mixed(-inner, -edge, part) <= -inner
 
 
 @each_loss

@@ -41,7 +41,7 @@ def solve(
         A weight of 2 means the same as the row given twice.
     intercept : bool
         Whether to fit an unpenalized constant.
-    solver : {"auto", "adaptive", "prox_sdca", "accelerated", "fista"} or a solver object
+    solver : a solver object, or the name of one: "auto", "adaptive", "working_set", "newton", and others in `dualgap.solvers.SOLVERS`
     tol : float
         The certified gap to reach, relative to the objective of the null model (w = 0 and the best intercept).
     max_passes, time_limit : float

@@ -44,7 +44,7 @@ class OptionII(NamedTuple):
         at_s = gain(loss, alpha, y, z, q, u, s)
         if gain(loss, alpha, y, z, q, u, 1.0) >= at_s:
             return float(u)
-        return float((1.0 - s) * alpha + s * u) if at_s > gain(loss, alpha, y, z, q, u, 0.0) else alpha
+        return mixed(alpha, u, s) if at_s > gain(loss, alpha, y, z, q, u, 0.0) else alpha
 
     def vector_step(self, loss: Any, alpha: Any, y: int, c: Any, z: Any, q: float, out: Any, work: Any) -> None:
         formulas.vector_derivative(loss, z, y, c, out)
@@ -99,8 +99,7 @@ class OptionV(NamedTuple):
 
     def step(self, loss: Any, alpha: float, y: float, z: float, q: float) -> float:
         gamma = formulas.smoothness(loss)
-        s = gamma / (gamma + self.q_max)
-        return float((1.0 - s) * alpha - s * formulas.derivative(loss, z, y))
+        return mixed(alpha, -formulas.derivative(loss, z, y), gamma / (gamma + self.q_max))
 
     def vector_step(self, loss: Any, alpha: Any, y: int, c: Any, z: Any, q: float, out: Any, work: Any) -> None:
         gamma = formulas.smoothness(loss)
@@ -108,10 +107,15 @@ class OptionV(NamedTuple):
         toward(alpha, gamma / (gamma + self.q_max * formulas.stretch(loss, alpha.shape[0])), out)
 
 
+def mixed(alpha: float, u: float, s: float) -> float:
+    """A fraction s of the way from alpha to u, and not beyond either by rounding: the conjugate may be infinite there."""
+    return max(min(alpha, u), min(max(alpha, u), (1.0 - s) * alpha + s * u))
+
+
 def gain(loss: Any, alpha: float, y: float, z: float, q: float, u: float, s: float) -> float:
     """The dual objective of a row, less a constant, a fraction s of the way from alpha to u."""
     r = s * (u - alpha)
-    return float(-formulas.conjugate(loss, -((1.0 - s) * alpha + s * u), y) - z * r - 0.5 * q * r * r)
+    return float(-formulas.conjugate(loss, -mixed(alpha, u, s), y) - z * r - 0.5 * q * r * r)
 
 
 def bounded_step(loss: Any, alpha: float, y: float, z: float, q: float) -> float:
@@ -123,7 +127,7 @@ def bounded_step(loss: Any, alpha: float, y: float, z: float, q: float) -> float
         return alpha
     bound = formulas.value(loss, z, y) + formulas.conjugate(loss, -alpha, y) + z * alpha + 0.5 * gamma * r2
     s = max(gamma / (gamma + q), min(1.0, bound / (r2 * (gamma + q))))
-    return float((1.0 - s) * alpha + s * u)
+    return mixed(alpha, u, s)
 
 
 def vector_gain(loss: Any, alpha: Any, y: int, c: Any, z: Any, q: float, gradient: Any, s: float, work: Any) -> float:
@@ -162,4 +166,4 @@ def toward(alpha: Any, s: float, out: Any) -> None:
         out[m] = (1.0 - s) * alpha[m] - s * out[m]
 
 
-HELPERS = (gain, bounded_step, vector_gain, vector_bounded_step, toward)
+HELPERS = (mixed, gain, bounded_step, vector_gain, vector_bounded_step, toward)

@@ -17,7 +17,7 @@ from dualgap import formulas
 from dualgap.kernels import gap
 from dualgap.penalties import Box, Factors
 from dualgap.problem import Problem
-from dualgap.solvers.model import Model
+from dualgap.solvers.model import RELIEF, Model
 from dualgap.solvers.newton import BLAS, MOST_STEPS, ROUNDS, STEPS, SUFFICIENT
 from dualgap.solvers.run import Run
 
@@ -210,6 +210,8 @@ def joint_gram(problem: Problem, alpha: Array) -> Array:
         X = np.column_stack([X, np.ones(len(X))]) if problem.intercept else X
         root = np.sqrt(problem.share[rows])
         q, r, t = problem.loss.curvature(alpha[rows], problem.y[rows])
+        # where the loss is linear, a trace of the curvature it may have elsewhere keeps the model of every coefficient bounded
+        q = np.maximum(q, RELIEF / problem.loss.smoothness)
         for part, sign in ((r, -1.0), (t, 1.0)):
             if part.size:
                 mixed = np.einsum("ij,im->ijm", X * root[:, None], part).reshape(len(X), size * k)
