@@ -61,6 +61,7 @@ class Bench:
         self.problem, self.nonzeros = problem, X.nnz
         null = primal_point(problem, null_weights(problem))
         run = Run(problem, null, tol=1e-6, max_passes=math.inf, time_limit=None, callback=None, random_state=0)
+        self.null = null.value
         self.ascent = Ascent(problem, np.zeros(problem.n), run)
         self.ascent.settle(np.zeros(problem.shape), 1.0 / problem.n)
         self.ascent.use(update_rule(None, problem.loss, self.ascent.largest_step))
@@ -75,7 +76,7 @@ class Bench:
 
     def certificate(self) -> None:
         """Evaluate P and D, each from its variables alone."""
-        dual_point(self.problem, self.ascent.alpha, primal_point(self.problem, self.ascent.weights()))
+        dual_point(self.problem, self.ascent.alpha, primal_point(self.problem, self.ascent.weights()), self.null)
 
 
 def times(X: Any, y: Any) -> list[dict[str, Any]]:

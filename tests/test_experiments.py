@@ -229,6 +229,27 @@ def test_a_goal_ends_a_run():
     assert values[-1] <= 0.4 < min(values[:-1])
 
 
+def test_steps_are_counted():
+    one = small()
+    solvers = {"plain": dg.ProxSDCA(), "accelerated": dg.AcceleratedProxSDCA(inner=3)}
+    watched = {name: Recorded(solver, passes=12) for name, solver in solvers.items()}
+    for solver in watched.values():
+        dg.solve(one.X, one.y, solver=solver, max_passes=1e4, **PROBLEM | {"tol": 1e-14})
+    assert (watched["plain"].steps, watched["accelerated"].steps) == (12, 4)
+
+
+def test_a_run_that_is_checked_ends_at_the_first_certificate_that_is_enough():
+    one = small()
+    watched = Recorded(dg.ProxSDCA(), passes=1e3, checked=True)
+    s = dg.solve(one.X, one.y, solver=watched, max_passes=1e4, **PROBLEM)
+    assert s.status is dg.Status.CERTIFIED
+    assert len(s.history) == 1 + len(watched.curve) - 1
+    assert all(record.gap > s.null * PROBLEM["tol"] for record in s.history[:-1])
+    alone = Recorded(dg.ProxSDCA(), passes=1e3)
+    dg.solve(one.X, one.y, solver=alone, max_passes=1e4, **PROBLEM)
+    assert watched.curve == alone.curve[: len(watched.curve)]
+
+
 def test_what_is_returned_is_never_worse_than_the_iterate_or_the_certificate():
     one = small(n=40)
     options = PROBLEM | {"penalty": dg.ElasticNet(l1=1e-6, l2=1e-8)}
@@ -405,6 +426,15 @@ def test_the_command_writes_everything_and_goes_on_where_it_was(folder, tmp_path
     assert all(float(row["P - min at the end"]) >= 0.0 for row in ends)
     assert all(float(row["certified gap"]) <= 1e-3 for row in ends if row["stopped"] == "True")
     assert any(row["stopped"] == "True" for row in ends)
+    with (tmp_path / "bounds.csv").open() as file:
+        bounds = list(csv.DictReader(file))
+    assert len(bounds) == 4
+    for row in bounds:
+        measured = row["Prox-SDCA, passes"].removeprefix("more than ")
+        assert float(measured) <= float(row["Theorem 1"])
+        if row["Theorem 3"]:
+            assert float(row["accelerated, inner problems"].removeprefix("more than ")) <= float(row["Theorem 3"])
+            assert float(row["passes of each"]) <= float(row["its proof"])
     with (tmp_path / "scaling.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 2 * 3 * 2 * 4
 
@@ -460,6 +490,7 @@ def test_the_figure_is_that_of_the_paper():
 def test_tables_read_well():
     text = table.markdown([{"data": "a", "lambda": 1e-6, "n": 12345, "sparsity": 0.0016, "x": None, "ok": True, "v": 0.123456}])
     assert text.splitlines()[-1] == "| a | 1e-06 | 12,345 | 0.16 % | - | yes | 0.123 |"
+    assert [table.number(x) for x in (1234.5, 100.0, 12.34, 1e-5)] == ["1,234", "100", "12.3", "1e-05"]
     (row,) = table.data_rows([small("CCAT", stand_in="made up")])
     assert row["what"] == "STAND-IN"
     assert (row["features, paper"], row["features, here"]) == (47_236, 8)

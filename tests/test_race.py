@@ -86,6 +86,17 @@ def test_a_turn_is_judged_by_a_certificate_at_its_end():
     assert s.passes == alone.passes
 
 
+def test_it_is_said_who_races_and_who_takes_over():
+    race = dg.Race(dg.AdaptiveProxSDCA(), dg.ProxSDCA())
+    assert race.plan().startswith("AdaptiveProxSDCA races ProxSDCA: ")
+    relay = dg.Relay(race, dg.GramNewton())
+    assert relay.plan() == f"{race.plan()} GramNewton takes over where it is expected to end sooner."
+    assert dg.Relay(dg.ProxSDCA(), dg.GramNewton()).plan().startswith("ProxSDCA begins. ")
+    X, y = data(n=3000, d=1100)
+    s = dg.solve(X, y, loss=dg.Logistic(), penalty=dg.L2(1e-4), tol=1e-2)
+    assert [note for note in s.notes if note.startswith("AdaptiveProxSDCA races AcceleratedProxSDCA: ")]
+
+
 def test_limits_are_kept():
     X, y = data()
     s = dg.solve(X, y, loss=dg.Hinge(), penalty=dg.L2(1e-6), solver=dg.Race(Idle(), dg.AdaptiveProxSDCA()), tol=1e-12, max_passes=50)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dualgap as dg
-from dualgap.report.html import number
+from dualgap.report.html import number, told_apart
 from dualgap.report.svg import HEIGHT, WIDTH, Axis, label, line_chart, scatter_chart
 
 RNG = np.random.default_rng(0)
@@ -82,7 +82,9 @@ def test_a_report_is_well_formed_complete_and_loads_nothing(name, tmp_path):
     page = Page(html)
     assert s.status.value in page.said
     assert number(s.relative_gap) in page.said
-    assert number(s.primal - s.gap, 10) in page.said
+    digits = told_apart(s.primal, s.primal - s.gap)
+    assert number(s.primal, digits) != number(s.primal - s.gap, digits)
+    assert number(s.primal - s.gap, digits) in page.said
     for heading in ("Certificate", "Progress", "How it was solved", "Coefficients", "Held-out data", "Every certificate"):
         assert heading in page.said
     assert not {"script", "link", "img", "iframe", "object", "base"} & set(page.tags)
@@ -96,8 +98,46 @@ def test_a_report_is_well_formed_complete_and_loads_nothing(name, tmp_path):
 def test_what_auto_chose_and_why_is_said(tmp_path):
     page = Page(report(tmp_path, fit("logistic")))
     assert "40 rows, 5 features, and R^2/(lambda gamma n) =" in page.said
+    assert "GramNewton" in page.said
     assert "How the solver is chosen" in page.said
     assert "How the solver is chosen" not in Page(report(tmp_path, fit("logistic", solver="fista"))).said
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-14, 1.0))
+def test_objective_and_bound_are_shown_with_enough_digits(primal, gap):
+    lower = primal * (1.0 - gap)
+    digits = told_apart(primal, lower)
+    assert number(primal, digits) != number(lower, digits)
+    assert digits <= 17
+
+
+def test_estimators_know_their_names(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    labels = np.where(SIGNS > 0.0, "tall", "small")
+    for model in (dg.LogisticRegression(), dg.LinearSVC(), dg.RidgeClassifier(), dg.LinearClassifier("softmax")):
+        with pytest.raises(NotFittedError):
+            model.report(tmp_path / "r.html")
+        model.fit(X[:40], labels[:40])
+        model.report(tmp_path / "r.html", X_test=X[40:], y_test=labels[40:])
+        said = Page((tmp_path / "r.html").read_text(encoding="utf-8")).said
+        right = int(np.sum(model.predict(X[40:]) == labels[40:]))
+        assert f"{type(model).__name__}" in said
+        assert f"{right} of 20 rows are classified correctly" in said
+        assert all(name in said for name in ("tall", "small", "feature 0"))
+        assert model.solution_.primal == model.primal_
+        with pytest.raises(ValueError, match="y_test must hold classes of the fit, small, tall, got wide"):
+            model.report(tmp_path / "r.html", X_test=X[40:], y_test=np.full(20, "wide"))
+        model.feature_names_in_ = np.array([f"column {j}" for j in range(5)])
+        model.report(tmp_path / "r.html")
+        assert "column 0" in Page((tmp_path / "r.html").read_text(encoding="utf-8")).said
+    model = dg.Ridge().fit(X, NUMBERS)
+    model.report(tmp_path / "r.html", X_test=X, y_test=NUMBERS, title="A title")
+    assert "A title" in Page((tmp_path / "r.html").read_text(encoding="utf-8")).said
+    several = dg.LinearSVC().fit(X, CLASSES)
+    with pytest.raises(ValueError, match=r"this LinearSVC has made 3, .* write that of solution_\[k\]"):
+        several.report(tmp_path / "r.html")
+    several.solution_[1].report(tmp_path / "r.html")
 
 
 def test_a_solve_that_stopped_short_says_so(tmp_path):

@@ -170,7 +170,8 @@ class Solution:
         feature_names : names of the d features, optional
         class_names : names of the classes in the order of their labels, optional
         X_test, y_test : rows and targets that were not fitted to, optional
-            Of a classifier the report shows the confusion matrix on them, of a regressor the residuals.
+            Of a classifier the report shows the confusion matrix on them, of a regressor the residuals. A fit of least squares to -1 and
+            +1 counts as a classifier where `class_names` are given.
 
         Examples
         --------

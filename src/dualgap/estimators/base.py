@@ -13,6 +13,7 @@ import math
 import numbers
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -210,6 +211,46 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         what = "has no minimum to converge to" if worst.status is Status.NO_MINIMUM else "did not converge"
         message = f"{type(self).__name__} {what}{which}: the certified relative gap is {worst.relative_gap:.2g}, tol={tol:g}. {advice}"
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+    @property
+    def solution_(self) -> Solution | list[Solution]:
+        """What `dualgap.solve` returned, with `plot` and `report`; a list of them where there was one solve for each class or target."""
+        check_is_fitted(self)
+        return self._solutions if len(self._solutions) > 1 else self._solutions[0]
+
+    def report(self, path: str | Path, *, title: str | None = None, X_test: Any = None, y_test: Any = None) -> None:
+        """Write what was fitted, how well, and how, as one HTML file; names of features and classes are those of the fit.
+
+        Parameters
+        ----------
+        path : path of the file to write
+        title : str, optional
+            The heading; by default the name of the class.
+        X_test, y_test : rows and targets that were not fitted to, optional
+            Of a classifier the report shows the confusion matrix on them, of a regressor the residuals.
+        """
+        check_is_fitted(self)
+        if len(self._solutions) > 1:
+            raise ValueError(
+                f"a report is about one solve, and this {type(self).__name__} has made {len(self._solutions)}, one for each class or "
+                "target: write that of solution_[k], k = 0, 1, ..."
+            )
+        self._solutions[0].report(
+            path,
+            title=type(self).__name__ if title is None else title,
+            feature_names=getattr(self, "feature_names_in_", None),
+            class_names=self._class_names(),
+            X_test=None if X_test is None else self._rows(X_test),
+            y_test=None if y_test is None else self._encoded(y_test),
+        )
+
+    def _class_names(self) -> list[str] | None:
+        """The names of the classes, of a classifier."""
+        return None
+
+    def _encoded(self, y: Any) -> Any:
+        """Targets as the solve has them."""
+        return y
 
     def _rows(self, X: Any) -> Any:
         """X, for a fitted model."""

@@ -67,6 +67,7 @@ def _outcome(data: DataSet, solver: Recorded, problem: dict[str, Any]) -> Run:
     return {
         "status": s.status.name,
         "passes": solver.curve[-1][0],
+        "steps": solver.steps,
         "primal": s.primal,
         "dual": s.dual,
         "gap": s.gap,

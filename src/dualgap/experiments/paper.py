@@ -92,7 +92,7 @@ def _figure(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> s
         inner=options.inner,
         sampling=options.sampling,
         seed=options.seed,
-        reference=1e-4 if options.quick else 1e-6,
+        reference=1e-4 if options.quick else figure.Settings.reference,
     )
     with lab.working(settings.count(len(data))):
         cells = figure.measure(data, settings, lab)
@@ -101,7 +101,10 @@ def _figure(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> s
     write_csv(figure.curves(cells), options.output / "curves.csv")
     for name, log in (("figure", False), ("suboptimality", True)):
         figure.draw(cells, data, settings, _pictures(options.output, name), log=log)
-    return f"## Figure\n\n{figure.caption(data)}\n\n{markdown([{k: v for k, v in row.items() if k != 'notes'} for row in table])}"
+    bounds = figure.bound_rows(cells, data)
+    write_csv(bounds, options.output / "bounds.csv")
+    ends = markdown([{k: v for k, v in row.items() if k != "notes"} for row in table])
+    return f"## Figure\n\n{figure.caption(data)}\n\n{ends}\n\n## Theorems\n\n{markdown(bounds)}"
 
 
 def _scaling(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> str:

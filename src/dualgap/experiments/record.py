@@ -32,6 +32,13 @@ class Recorded:
         An objective at which it may stop.
     returned : bool
         Whether to keep the objective of what would be returned, the iterate or a certified one that is better, instead of the iterate's.
+    checked : bool
+        Whether a certificate is computed after each pass, so that the solver ends at the first one that is enough.
+
+    Attributes
+    ----------
+    steps : int
+        The steps that a solver took which works in steps: inner problems of an acceleration, passes of Prox-SDCA.
 
     Examples
     --------
@@ -46,6 +53,8 @@ class Recorded:
     passes: float
     goal: float = -math.inf
     returned: bool = False
+    checked: bool = False
+    steps: int = field(default=0, repr=False)
     curve: list[tuple[float, float]] = field(default_factory=list, repr=False)
 
     def requirement(self, problem: Problem) -> str:
@@ -58,6 +67,8 @@ class Recorded:
         def watch(iterate: Iterate) -> None:
             updates = run.passes - run.evaluations
             value = primal_point(problem, iterate.weights()).value
+            if self.checked:
+                run.next_check = run.passes
             if self.returned:
                 value = min(value, run.best.value)
             self.curve.append((updates, value))
@@ -68,4 +79,8 @@ class Recorded:
 
         self.curve.append((0.0, run.best.value))
         run.watcher = watch
-        self.solver.minimize(problem, run, alpha)
+        if not hasattr(self.solver, "steps"):
+            self.solver.minimize(problem, run, alpha)
+            return
+        for _ in self.solver.steps(problem, run, alpha):
+            self.steps += 1

@@ -25,6 +25,7 @@ from dualgap.experiments.data import DataSet
 from dualgap.experiments.figure import ACCELERATED, BATCH, OURS, PLAIN, STYLES, key, panels_with_foot
 from dualgap.experiments.lab import Lab
 from dualgap.experiments.record import Recorded
+from dualgap.experiments.table import number
 
 SOLVERS: dict[str, Any] = {
     ACCELERATED: dg.AcceleratedProxSDCA(inner="theory", sampling="iid"),
@@ -151,8 +152,8 @@ def rows(points: Sequence[Point]) -> list[dict[str, Any]]:
                 "solver": solver,
                 "exponent, formula": round(exponent(at, [point.formula for point in reached]), 2) + 0.0 if fit else None,
                 "exponent, measured": round(exponent(at, [point.passes for point in reached]), 2) + 0.0 if fit else None,
-                "passes": f"{min(p.passes for p in line):.3g} to {'more than ' if len(reached) < len(line) else ''}"
-                f"{max(p.passes for p in line):.3g}",
+                "passes": f"{number(min(p.passes for p in line))} to {'more than ' if len(reached) < len(line) else ''}"
+                f"{number(max(p.passes for p in line))}",
                 "points": f"{len(reached)} of {len(line)}",
             }
         )
@@ -190,16 +191,15 @@ def _note(data: DataSet) -> str:
 
 def _axes(axes: Any, problem: str, *, by_size: bool, settings: Settings) -> None:
     """A panel without its lines, harder problems to the right where regularization or accuracy varies."""
-    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
+    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
     task = TASKS[problem]
     axes.set(xscale="log", yscale="log", ylim=(0.7, 2.0 * settings.passes))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     if by_size:
         axes.set_xlabel(f"n, rows ($\\{'epsilon' if problem == 'lasso' else 'lambda'} = 10^{{{round(math.log10(task.fixed))}}}$)")
         axes.xaxis.set_major_locator(FixedLocator(settings.sizes))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.set_title(problem, fontsize=11)
         axes.set_xlabel(f"$\\{'epsilon' if problem == 'lasso' else 'lambda'}$ (n = {settings.size:,})")

@@ -55,4 +55,9 @@ def shown(name: str, value: Any) -> str:
         return f"{value:.0e}"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def number(value: float) -> str:
+    """Three digits, or all before the point, as people write them."""
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"

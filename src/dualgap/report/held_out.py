@@ -38,7 +38,7 @@ def section(s: Solution, X: Any, y: Any, classes: list[str] | None) -> str:
     y = y.astype(np.float64)
     if z.ndim == 2:
         body = _confusion(_checked(y, np.arange(z.shape[1])), z.argmax(axis=1), classes or [f"class {k}" for k in range(z.shape[1])])
-    elif getattr(s.loss, "labels", "real") == "sign":
+    elif classes is not None or getattr(s.loss, "labels", "real") == "sign":
         body = _confusion(_checked(y, np.array([-1, 1])), (z > 0.0).astype(int), classes or ["-1", "+1"])
     else:
         body = _residuals(z, y)

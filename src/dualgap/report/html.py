@@ -1,5 +1,6 @@
 """A solve as one HTML file that needs nothing else: no script, no font, no network."""
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -74,10 +75,18 @@ def cards(items: Iterable[tuple[str, str]]) -> str:
     return '<dl class="cards">' + "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in items) + "</dl>"
 
 
+def told_apart(primal: float, lower: float) -> int:
+    """How many digits show that two numbers differ, at least 6 and at most what a number of 64 bits has."""
+    apart = abs(primal - lower) / max(abs(primal), abs(lower), 1e-300)
+    return min(max(6, 2 - math.floor(math.log10(max(apart, 1e-17)))), 17)
+
+
 def _certificate(s: Solution) -> str:
     lower = s.primal - s.gap
+    digits = told_apart(s.primal, lower)
+    primal, bound = number(s.primal, digits), number(lower, digits)
     words = [
-        f"No coefficients whatever have an objective below {number(lower, 10)}; these have {number(s.primal, 10)}. So they are within "
+        f"No coefficients whatever have an objective below {bound}; these have {primal}. So they are within "
         f"{number(s.gap)} of the best there is, {number(s.relative_gap)} times the objective of the model without features. The dual "
         "variables that come with the solution prove this, with an allowance for rounding, whatever the algorithm did that found them."
     ]
@@ -94,8 +103,8 @@ def _certificate(s: Solution) -> str:
         words.append("The solve ended short of its tolerance. What is proved here holds all the same.")
     items = [
         ("relative gap", number(s.relative_gap)),
-        ("objective P(w)", number(s.primal, 8)),
-        ("proved lower bound", number(lower, 8)),
+        ("objective P(w)", primal),
+        ("proved lower bound", bound),
         ("gap", number(s.gap)),
         ("distance to the optimum", number(s.distance) if np.isfinite(s.distance) else "not bounded"),
     ]
@@ -162,6 +171,8 @@ def _coefficients(s: Solution, features: list[str], classes: list[str] | None) -
     )
     if s.w.ndim == 1:
         at = f"<p>Intercept: {number(float(s.intercept), 6)}</p>" if s.intercept else ""
+        if classes is not None:
+            at = f"<p>Positive coefficients speak for {escape(classes[1])}, negative ones for {escape(classes[0])}.</p>{at}"
         return f"<h2>Coefficients</h2>\n{lead}{at}" + _largest(s.w, features, MOST_COEFFICIENTS, "Largest coefficients")
     names = classes or [f"class {k}" for k in range(s.w.shape[1])]
     intercepts = np.broadcast_to(s.intercept, (s.w.shape[1],))

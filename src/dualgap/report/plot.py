@@ -1,6 +1,7 @@
 """Pictures of solves."""
 
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,20 @@ def new_figure(**options: Any) -> Any:
 
 
 def save(figure: Any, files: Iterable[str | Path]) -> None:
-    """Write a figure into files, of the formats that their names end in."""
+    """Write a figure into files, of the formats that their names end in; a PNG has 256 colours, which makes it a third as large."""
     for file in files:
-        figure.savefig(file, dpi=160, metadata={"Date": None} if str(file).endswith(".svg") else None)
+        if str(file).endswith(".png"):
+            _save_small(figure, file)
+        else:
+            figure.savefig(file, metadata={"Date": None} if str(file).endswith(".svg") else None)
+
+
+def _save_small(figure: Any, file: str | Path) -> None:
+    from PIL import Image
+
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=160, format="png")
+    Image.open(drawn).convert("RGB").quantize(256).save(file, optimize=True)
 
 
 def tidy(axes: Any) -> None:

@@ -53,6 +53,8 @@ class Auto:
         solver = self.choose(problem, run)
         run.note(f"Chose {type(solver).__name__}.")
         run.notes.append(_facts(problem))
+        if hasattr(solver, "plan"):
+            run.notes.append(solver.plan())
         solver.minimize(problem, run, alpha)
 
     def choose(self, problem: Problem, run: Run) -> Any:

@@ -59,6 +59,14 @@ class Race:
         """What a problem must have that this one has not."""
         return str(self.fast.requirement(problem) or self.safe.requirement(problem))
 
+    def plan(self) -> str:
+        """What will happen, for the notes of a solution."""
+        fast, safe = (type(solver).__name__ for solver in (self.fast, self.safe))
+        return (
+            f"{fast} races {safe}: they work in turns, and the one that lowers the certified gap faster leads: the first is as a rule "
+            "faster, and the second has a theorem."
+        )
+
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from alpha until the run ends."""
         run.exhaust(self.steps(problem, run, alpha))

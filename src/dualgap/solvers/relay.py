@@ -48,6 +48,11 @@ class Relay:
         """What a problem must have that this one has not."""
         return str(self.first.requirement(problem) or self.then.requirement(problem))
 
+    def plan(self) -> str:
+        """What will happen, for the notes of a solution."""
+        first = f"{self.first.plan()} " if hasattr(self.first, "plan") else f"{type(self.first).__name__} begins. "
+        return f"{first}{type(self.then).__name__} takes over where it is expected to end sooner."
+
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from alpha until the run ends."""
         run.exhaust(self.steps(problem, run, alpha))
