@@ -110,7 +110,7 @@ def bound_rows(cells: Cells, data: Sequence[DataSet]) -> list[dict[str, Any]]:
     for (name, lam), lines in cells.items():
         n, plain, fast = rows_of[name], lines[PLAIN], lines[ACCELERATED]
         size: dict[str, Any] = {"n": n, "radius": 1.0, "lam": lam, "gamma": GAMMA}
-        goal = {"gap0": NULL, "eps": EPS}
+        goal: dict[str, Any] = {"gap0": NULL, "eps": EPS}
         row: dict[str, Any] = {"data": name, "lambda": lam, "R^2/(lambda gamma n)": theory.condition(**size)}
         row |= {"Prox-SDCA, passes": _count(plain, "passes"), "Theorem 1": theory.sdca_iterations(**size, **goal) / n}
         accelerated = theory.accelerate(**size)
