@@ -89,6 +89,8 @@ def test_a_turn_is_judged_by_a_certificate_at_its_end():
 def test_it_is_said_who_races_and_who_takes_over():
     race = dg.Race(dg.AdaptiveProxSDCA(), dg.ProxSDCA())
     assert race.plan().startswith("AdaptiveProxSDCA races ProxSDCA: ")
+    both = dg.Race(dg.ProxSDCA(output="last"), race)
+    assert both.plan().startswith("ProxSDCA races the race of AdaptiveProxSDCA and ProxSDCA: ")
     relay = dg.Relay(race, dg.GramNewton())
     assert relay.plan() == f"{race.plan()} GramNewton takes over where it is expected to end sooner."
     assert dg.Relay(dg.ProxSDCA(), dg.GramNewton()).plan().startswith("ProxSDCA begins. ")

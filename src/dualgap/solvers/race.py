@@ -61,9 +61,8 @@ class Race:
 
     def plan(self) -> str:
         """What will happen, for the notes of a solution."""
-        fast, safe = (type(solver).__name__ for solver in (self.fast, self.safe))
         return (
-            f"{fast} races {safe}: they work in turns, and the one that lowers the certified gap faster leads: the first is as a rule "
+            f"{called(self.fast)} races {called(self.safe)}: they work in turns, and the one that lowers the certified gap faster leads: the first is as a rule "
             "faster, and the second has a theorem."
         )
 
@@ -99,6 +98,11 @@ class Race:
                     leader, other = other, leader
                     run.note(f"{type(leader.solver).__name__} took the lead.")
                 passes, compared, won = 2.0 * passes, run.passes, leader.rate
+
+
+def called(solver: Any) -> str:
+    """The name of a solver; that of a race names both."""
+    return f"the race of {called(solver.fast)} and {called(solver.safe)}" if isinstance(solver, Race) else type(solver).__name__
 
 
 class _Runner:
