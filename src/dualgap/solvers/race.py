@@ -62,8 +62,8 @@ class Race:
     def plan(self) -> str:
         """What will happen, for the notes of a solution."""
         return (
-            f"{called(self.fast)} races {called(self.safe)}: they work in turns, and the one that lowers the certified gap faster leads: the first is as a rule "
-            "faster, and the second has a theorem."
+            f"{called(self.fast)} races {called(self.safe)}: they work in turns, and the one that lowers the certified gap faster leads: "
+            "the first is as a rule faster, and the second has a theorem."
         )
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
