@@ -281,8 +281,9 @@ def test_warm_starts_go_on():
 def test_short_of_the_tolerance_there_is_a_warning():
     X, y = make_classification(3000, 40, flip_y=0.2, random_state=0)
     model = estimators.LogisticRegression(max_iter=2, solver="prox_sdca", C=1e4)
-    with pytest.warns(ConvergenceWarning, match=r"certified relative gap is .*, tol=1e-06\. Raise max_iter \(now 2 passes"):
+    with pytest.warns(ConvergenceWarning, match=r"certified relative gap is .*, tol=1e-06\. Raise max_iter \(now 2 passes") as warned:
         model.fit(X, y)
+    assert warned[0].filename == __file__
     assert model.status_ is dg.Status.MAX_PASSES
     assert model.relative_gap_ > 1e-6
     with pytest.warns(ConvergenceWarning, match=r"Raise time_limit \(now 0.0 s\)"):

@@ -20,7 +20,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.solution import Record, Solution, Status
+from dualgap.solution import History, Record, Solution, Status
 
 Array = npt.NDArray[np.float64]
 TINY = float(np.finfo(np.float64).tiny)
@@ -134,10 +134,10 @@ def path(
     ----------
     X, y, loss, penalty, sample_weight, intercept, solver, random_state
         As for `solve`; the penalty is that of the strength 1.
-    strengths : array of positive numbers, optional
-        What the penalty is multiplied by. They are visited, and returned, from the largest to the smallest. By default there are `count` of
-        them in equal ratios, from the least at which w = 0 is optimal (for a penalty without kinks, one at which it weighs as much as the
-        loss) down to `smallest` times that.
+    strengths : array of numbers, optional
+        What the penalty is multiplied by. They are visited, and returned, from the largest to the smallest; 0 leaves coefficients
+        unpenalized. By default there are `count` of them in equal ratios, from the least at which w = 0 is optimal (for a penalty without
+        kinks, one at which it weighs as much as the loss) down to `smallest` times that.
     count : int
         How many strengths if these are not given.
     smallest : float, optional
@@ -186,11 +186,22 @@ def path(
 
 
 def check_strengths(strengths: Any) -> Array:
-    """Strengths as a falling array of positive numbers."""
+    """Strengths as a falling array of numbers, none below 0."""
     array = np.atleast_1d(np.asarray(strengths, dtype=np.float64))
-    if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)) or not np.all(array > 0.0):
-        raise ValueError(f"strengths must be a sequence of positive numbers, got {strengths!r}")
+    if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)) or not np.all(array >= 0.0):
+        raise ValueError(f"strengths must be a sequence of numbers that are not negative, got {strengths!r}")
     return np.sort(array)[::-1]
+
+
+def vanished(penalty: Any, d: int) -> Any:
+    """A penalty times 0: nothing is left of it but its bounds."""
+    from dualgap.penalties import L2, Box, Entropy, Factors
+
+    if isinstance(penalty, Box):
+        return penalty._replace(penalty=vanished(penalty.penalty, d))
+    if isinstance(penalty, Entropy):
+        raise ValueError("strengths must be positive for Entropy, which holds coefficients on the simplex whatever its strength, got 0.0")
+    return Factors(L2(1.0), np.zeros(d))
 
 
 class Walk:
@@ -213,8 +224,8 @@ class Walk:
         from dualgap.data.validation import check_penalty_object
         from dualgap.penalties import scaled
 
-        penalty = check_penalty_object(scaled(self.stated.penalty, strength), self.problem.d, self.problem.outputs)
-        return replace(self.problem, penalty=penalty)
+        penalty = scaled(self.stated.penalty, strength) if strength > 0.0 else vanished(self.stated.penalty, self.problem.d)
+        return replace(self.problem, penalty=check_penalty_object(penalty, self.problem.d, self.problem.outputs))
 
     def default_strengths(self, count: int, smallest: float | None) -> Array:
         """Strengths in equal ratios, from the least at which no penalized coefficient is wanted."""
@@ -255,7 +266,7 @@ class Walk:
             if time.perf_counter() >= self.deadline:
                 return
             problem = self.at(strength)
-            if slope is None:
+            if slope is None or strength == 0.0:
                 solution = self._run(problem, solution, self.options["tol"])
             else:
                 margin = strength / max(2.0 * strength - before, 0.1 * strength)
@@ -269,25 +280,32 @@ class Walk:
         """The solution by way of working columns, and its X'(s alpha)/S."""
         from dualgap.working_columns import wanted
 
-        tol, finer = self.options["tol"], INNER
-        used = np.zeros(problem.d, dtype=np.bool_)
+        tol, finer, started = self.options["tol"], INNER, time.perf_counter()
+        used, history = np.zeros(problem.d, dtype=np.bool_), History()
         while finer >= FINEST:
             if start is not None:
                 used = np.any(start.w.reshape(problem.d, -1) != 0.0, axis=1)
             if not self.columns.admit(problem, slope, margin, used):
                 break
             solution = self._run(self.columns.restricted(problem), self.columns.part(start), finer * tol)
-            start, slope = self._certified(problem, solution)
+            start, slope = self._certified(problem, solution, history, started)
             if solution.status is not Status.CERTIFIED or start.relative_gap <= tol:
                 return start, slope
             if not np.any(wanted(problem, slope)[~self.columns.admitted] > 0.0):
                 finer *= 0.1
             margin = 1.0
-        start = self._run(problem, start, tol)
-        return start, np.asarray(problem.transposed(start.alpha))
+        whole = self._run(problem, start, tol)
+        if history:
+            passes, seconds = history[-1].passes, history[-1].seconds
+            history += [r._replace(passes=passes + r.passes, seconds=seconds + r.seconds) for r in whole.history]
+            whole = replace(whole, history=history, passes=passes + whole.passes, seconds=seconds + whole.seconds)
+        return whole, np.asarray(problem.transposed(whole.alpha))
 
-    def _certified(self, problem: Any, part: Solution) -> tuple[Solution, Array]:
-        """A solution on the working columns as one on all, with its certificate there, and X'(s alpha)/S before scaling for that."""
+    def _certified(self, problem: Any, part: Solution, history: History, started: float) -> tuple[Solution, Array]:
+        """A solution on the working columns as one on all, with its certificate there, and X'(s alpha)/S before scaling for that.
+
+        The certificates on the way to it were for the working columns alone, so that the history has none but those on all.
+        """
         from dualgap.certificate import dual_point, primal_point
 
         w = np.zeros(problem.shape)
@@ -298,6 +316,9 @@ class Walk:
         dual = dual_point(problem, part.alpha, point, self.null.value)
         alpha = dual.alpha * dual.scale
         gap = max(point.value - dual.value, 0.0) + point.doubt + dual.doubt
+        passes = part.passes * self.columns.share + 2.0 + (history[-1].passes if history else 0.0)
+        seconds = time.perf_counter() - started
+        history.append(Record(passes, seconds, point.value, dual.value, gap, f"With {len(self.columns.indices)} of {problem.d} columns."))
         whole = replace(
             part,
             w=w[: problem.d],
@@ -306,8 +327,10 @@ class Walk:
             dual=dual.value,
             gap=gap,
             relative_gap=gap / self.null.value if self.null.value > 0.0 else (0.0 if gap == 0.0 else math.inf),
-            convexity=float(problem.penalty.convexity),
-            passes=part.passes * self.columns.share + 2.0,
+            convexity=0.0 if problem.unpenalized.size else float(problem.penalty.convexity),
+            passes=passes,
+            seconds=seconds,
+            history=History(history),
             penalty=problem.penalty,
         )
         return whole, np.asarray(problem.transposed(dual.alpha))

@@ -29,7 +29,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from dualgap.bounds import Bounds, certified_bounds, rounding
 from dualgap.data.validation import make_problem
-from dualgap.estimators.callbacks import CallbackSupport, Report, reporting, with_callbacks
+from dualgap.estimators.callbacks import WRAPPERS, CallbackSupport, Report, reporting, with_callbacks
 from dualgap.penalties import L2, ElasticNet, Factors, NonNegative
 from dualgap.solution import History, Solution, Status
 from dualgap.solve import Stated, solve_stated
@@ -119,6 +119,7 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         with reporting(self, X, y, sample_weight) as report:
             self._fit(X, y, sample_weight, report)
+        self._warn(self._solutions)
         return self
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Any, Array | None]:
@@ -185,7 +186,7 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         return [s if len(s.alpha) == n else replace(s, alpha=s.alpha[:0]) for s in known]
 
     def _keep(self, solutions: list[Solution]) -> None:
-        """Set the attributes of the certificate, and warn if it falls short of the tolerance."""
+        """Set the attributes of the certificate."""
 
         def each(name: str) -> Any:
             values = [getattr(s, name) for s in solutions]
@@ -197,7 +198,6 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         self.status_ = next((s.status for s in solutions if s.status is not Status.CERTIFIED), Status.CERTIFIED)
         self.history_: History | list[History] = [s.history for s in solutions] if len(solutions) > 1 else solutions[0].history
         self._solutions = solutions
-        self._warn(solutions)
 
     def _warn(self, solutions: list[Solution]) -> None:
         """Say so if a certified gap is above the tolerance; a tolerance of 0 is content with what arithmetic allows."""
@@ -210,7 +210,7 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         which = f" in {len(short)} of {len(solutions)} problems" if len(solutions) > 1 else ""
         what = "has no minimum to converge to" if worst.status is Status.NO_MINIMUM else "did not converge"
         message = f"{type(self).__name__} {what}{which}: the certified relative gap is {worst.relative_gap:.2g}, tol={tol:g}. {advice}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        warnings.warn(message, ConvergenceWarning, stacklevel=3 + WRAPPERS)
 
     @property
     def solution_(self) -> Solution | list[Solution]:

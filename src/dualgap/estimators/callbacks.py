@@ -12,13 +12,18 @@ from typing import Any
 from dualgap.solution import Record
 
 Report = Callable[[Record], bool]
+# Calls that stand between a fit and its caller.
+WRAPPERS: int
 
-__all__ = ["CallbackSupport", "Report", "reporting", "with_callbacks"]
+__all__ = ["WRAPPERS", "CallbackSupport", "Report", "reporting", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupport
     from sklearn.callback import with_callbacks
+
+    WRAPPERS = 1
 except ImportError:
+    WRAPPERS = 0
 
     class CallbackSupport:  # type: ignore[no-redef]
         """Nothing, since the installed scikit-learn has no callbacks."""

@@ -5,6 +5,7 @@ The classes that have scikit-learn's names differ from these in how their parame
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -76,16 +77,29 @@ class Regressor(RegressorMixin, CertifiedModel):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, report: Report | None) -> None:
         X, y, weight = self._checked(X, y, sample_weight, multi_output=self._multi_output, y_numeric=True)
-        columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1).T
-        objectives = self._objectives(total_weight(weight, len(y)), X.shape[1], len(columns))
-        tasks = [Task(np.ascontiguousarray(column), *objective) for column, objective in zip(columns, objectives, strict=True)]
+        targets = self._targets(y)
+        objectives = self._objectives(total_weight(weight, len(y)), X.shape[1], len(targets))
+        tasks = [Task(target, *objective) for target, objective in zip(targets, objectives, strict=True)]
         solutions = self._solve(X, weight, tasks, report)
-        several = y.ndim == 2 and (self._keeps_columns or len(columns) > 1)
+        several = self._has_columns(y)
+        self._set_coefficients(solutions, several)
+        dual = np.array([s.alpha for s in solutions])
+        self.dual_coef_ = dual if several else dual[0]
+        self._keep(solutions)
+
+    def _targets(self, y: Any) -> list[Array]:
+        """The targets of each solve."""
+        return list(np.ascontiguousarray(np.asarray(y, dtype=np.float64).reshape(len(y), -1).T))
+
+    def _has_columns(self, y: Any) -> bool:
+        """Whether coefficients have a row for each target."""
+        return y.ndim == 2 and (self._keeps_columns or y.shape[1] > 1)
+
+    def _set_coefficients(self, solutions: Sequence[Any], several: bool) -> None:
+        """Set `coef_` and `intercept_` to those of the solutions."""
         coef = np.array([s.w for s in solutions])
         intercept = np.array([s.intercept for s in solutions]) if self.fit_intercept else 0.0
-        dual = np.array([s.alpha for s in solutions])
-        self.coef_, self.intercept_, self.dual_coef_ = (coef, intercept, dual) if several else (coef[0], _first(intercept), dual[0])
-        self._keep(solutions)
+        self.coef_, self.intercept_ = (coef, intercept) if several else (coef[0], _first(intercept))
 
     def _objectives(self, total: float, d: int, targets: int) -> list[tuple[Any, Any]]:
         return [self._objective(total, d)] * targets
@@ -139,26 +153,35 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, report: Report | None) -> None:
         X, y, weight = self._checked(X, y, sample_weight)
-        check_classification_targets(y)
-        X, y, weight = without_lost_classes(X, y, weight)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        k = len(self.classes_)
-        if k < 2:
-            raise ValueError(
-                f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {y[:1].tolist()[0]!r}"
-            )
-        weight = self._class_weighted(labels, weight)
-        loss, penalty = self._objective(total_weight(weight, len(y)), X.shape[1], k)
-        joint = getattr(loss, "vector", False)
-        targets = [labels] if joint else [np.where(labels == c, 1.0, -1.0) for c in ([1] if k == 2 else range(k))]
+        X, labels, weight = self._labelled(X, y, weight)
+        loss, penalty = self._objective(total_weight(weight, len(labels)), X.shape[1], len(self.classes_))
+        targets = self._targets(labels, loss)
         solutions = self._solve(X, weight, [Task(target, loss, penalty) for target in targets], report)
         if not penalized(penalty) and not attained(loss):
             solutions = [
                 replace(s, status=Status.NO_MINIMUM) if separates(X, target, weight, s) else s
                 for s, target in zip(solutions, targets, strict=True)
             ]
-        self._set_coefficients(solutions, joint)
+        self._set_coefficients(solutions, joint=len(solutions[0].w.shape) == 2)
         self._keep(solutions)
+
+    def _labelled(self, X: Any, y: Any, weight: Array | None) -> tuple[Any, npt.NDArray[np.intp], Array | None]:
+        """X, the classes as numbers, and the weights times those of the classes."""
+        check_classification_targets(y)
+        X, y, weight = without_lost_classes(X, y, weight)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {y[:1].tolist()[0]!r}"
+            )
+        return X, labels, self._class_weighted(labels, weight)
+
+    def _targets(self, labels: npt.NDArray[np.intp], loss: Any) -> list[Any]:
+        """The targets of each solve: all classes at once, or each against the rest."""
+        k = len(self.classes_)
+        if getattr(loss, "vector", False):
+            return [labels]
+        return [np.where(labels == c, 1.0, -1.0) for c in ([1] if k == 2 else range(k))]
 
     def _class_weighted(self, labels: npt.NDArray[np.intp], weight: Array | None) -> Array | None:
         """The weights, times those of the classes."""
@@ -173,7 +196,8 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
         of_row: Array = of_class[labels]
         return of_row if weight is None else of_row * weight
 
-    def _set_coefficients(self, solutions: list[Solution], joint: bool) -> None:
+    def _set_coefficients(self, solutions: Sequence[Any], joint: bool) -> None:
+        """Set `coef_`, `intercept_` and `dual_coef_` to those of the solutions."""
         if joint:
             coef, intercept, dual = (np.atleast_2d(a.T) for a in (solutions[0].w, np.asarray(solutions[0].intercept), solutions[0].alpha))
             intercept = np.broadcast_to(intercept - np.mean(intercept), (1, len(coef)))[0]
