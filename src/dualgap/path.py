@@ -232,7 +232,11 @@ class Walk:
         from dualgap.working_columns import largest_useful
 
         problem, ratio = self.problem, 1e-3
-        first = largest_useful(problem.penalty, self.null_slope()[: problem.d].reshape(problem.d, -1))
+        slope = self.null_slope()[: problem.d].reshape(problem.d, -1)
+        first = largest_useful(problem.penalty, slope)
+        if first <= 0.0:
+            # bounds hold all coefficients at 0, whatever the strength
+            first = largest_useful(getattr(problem.penalty, "penalty", problem.penalty), slope) or 1.0
         if not first < math.inf:
             curvature = 1.0 / (float(problem.loss.smoothness) or 1.0)
             first, ratio = curvature * problem.mean_norm2 / max(problem.penalty.convexity, TINY), 1e-6
@@ -240,7 +244,7 @@ class Walk:
             if not (isinstance(smallest, numbers.Real) and 0.0 < smallest < 1.0):
                 raise ValueError(f"smallest must be a number between 0 and 1, got {smallest!r}")
             ratio = float(smallest)
-        return np.asarray(max(first, TINY) * np.geomspace(1.0, ratio, count), dtype=np.float64)
+        return np.asarray(first * np.geomspace(1.0, ratio, count), dtype=np.float64)
 
     def null_slope(self) -> Array:
         """X'(s alpha)/S for the dual point of the model without the penalized features."""
