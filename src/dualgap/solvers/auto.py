@@ -79,7 +79,8 @@ class Auto:
 
     def _few_coefficients(self, problem: Problem, run: Run, strength: float) -> bool:
         """Whether the penalty makes most coefficients zero, on a problem on which that is what matters."""
-        if WorkingSet().requirement(problem) or not hasattr(problem.penalty, "polar") or getattr(problem.penalty, "l1", 1.0) == 0.0:
+        inner = problem.penalty.penalty if "factors" in problem.penalty._fields else problem.penalty
+        if WorkingSet().requirement(problem) or not hasattr(inner, "polar") or getattr(inner, "l1", 1.0) == 0.0:
             return False
         if problem.penalty.convexity == 0.0:
             return True
