@@ -226,7 +226,7 @@ def test_one_column_and_one_row(loss, penalty, solver):
 
 
 def too_small_a_gap(monkeypatch):
-    monkeypatch.setattr(Run, "gap", property(lambda self: 0.01 * max(self.best_primal.value - self.best_dual.value, 0.0)))
+    monkeypatch.setattr(Run, "gap", property(lambda self: 0.01 * max(self.best.value - self.best_dual.value, 0.0)))
 
 
 def too_large_a_dual(monkeypatch):

@@ -12,7 +12,8 @@ from dualgap.data.validation import make_problem
 from dualgap.kernels import ahead, gap
 from dualgap.kernels.epoch import Data, Prox, epoch, vector_epoch
 from dualgap.kernels.rules import OptionI
-from dualgap.kernels.scored import rows_above, scored_epoch, small_scores, vector_scored_epoch
+from dualgap.kernels.scored import carried_by, entries_of, rows_above, scored_epoch, small_scores, vector_scored_epoch
+from dualgap.rows import as_rows
 
 KAPPA, FREE, CLASSES = 0.3, 0.7, 3
 PENALTY = dg.ElasticNet(0.05, 0.2)
@@ -112,13 +113,24 @@ def test_many_columns_change_nothing(loss, scored):
 @given(n=st.integers(1, 200), seed=st.integers(0, 1000), part=st.floats(0.0, 1.0))
 def test_scores_below_the_threshold_carry_about_the_part(n, seed, part):
     rng = np.random.default_rng(seed)
-    scores = np.exp(rng.uniform(-40.0, 40.0, n)) * (rng.random(n) < 0.9)
-    threshold = small_scores(scores, part, np.empty(4096))
-    below = scores[scores < threshold].sum()
-    assert below <= part * scores.sum() * (1.0 + 1e-12)
+    scores = (np.exp(rng.uniform(-40.0, 40.0, n)) * (rng.random(n) < 0.9)).astype(np.float32)
+    squares = scores.astype(np.float64) ** 2
+    threshold, total = small_scores(scores, part, np.empty(4096))
+    assert total == pytest.approx(squares.sum(), rel=1e-12)
+    assert squares[scores < threshold].sum() <= part * total * (1.0 + 1e-12)
     order, out = rng.permutation(n).astype(np.uint32), np.empty(n, np.uint32)
     count = rows_above(scores, threshold, order, out)
     np.testing.assert_array_equal(out[:count], order[scores[order] > threshold])
+    assert carried_by(scores, out[:count]) == pytest.approx(squares[scores > threshold].sum(), rel=1e-12)
+
+
+@given(n=st.integers(1, 30), seed=st.integers(0, 1000))
+def test_entries_are_counted_alike_in_both_storages(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4)) * (rng.random((n, 4)) < 0.5)
+    chosen = rng.permutation(n)[: rng.integers(0, n + 1)].astype(np.uint32)
+    assert entries_of(as_rows(sp.csr_array(X)), chosen) == np.count_nonzero(X[chosen])
+    assert entries_of(as_rows(X), chosen) == 4 * len(chosen)
 
 
 @settings(max_examples=50, deadline=None)

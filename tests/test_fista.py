@@ -30,7 +30,7 @@ def data(loss, seed=0):
 def begun(loss, penalty, intercept):
     problem, _ = make_problem(*data(loss), loss, penalty, intercept=intercept)
     null = primal_point(problem, np.zeros(problem.shape))
-    run = Run(problem, null, tol=1e-12, max_passes=1e9, time_limit=None, callback=None, random_state=0)
+    run = Run(problem, null, tol=1e-12, max_passes=1e9, time_limit=None, random_state=0)
     run.certify(null.w, np.zeros(problem.alpha_shape))
     run.next_check = np.inf
     return problem, run, _State(problem, np.zeros(problem.shape), np.zeros(problem.alpha_shape))

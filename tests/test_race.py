@@ -25,7 +25,7 @@ class Idle:
         while run.going:
             run.spent(1.0)
             if run.due:
-                run.certify(run.start, np.zeros_like(alpha))
+                run.certify(run.best.w, np.zeros_like(alpha))
             yield
 
 

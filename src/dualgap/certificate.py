@@ -206,6 +206,7 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
     if problem.outputs:
         return multiclass.columns_balanced(alpha, problem.y, problem.share, problem.unheld_columns, zeroed)
     columns = problem.unheld_columns if np.all(zeroed) else np.ascontiguousarray(problem.unheld_columns[:, zeroed])
+    lengths2, size = problem.moments(alpha)
     p = columns.shape[1]
     t, excess, slope, out = np.zeros(p), np.empty(p), np.empty((p, p)), np.empty(problem.n)
 
@@ -214,7 +215,7 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
         return float(np.max(np.abs(excess) / scale))
 
     # an excess counts against the variables that should cancel: where only 0 is feasible, small ones are not nearly so
-    scale = np.maximum(np.sqrt(problem.share @ columns**2) * min(float(problem.share @ np.abs(alpha)), 1.0), 1e-300)
+    scale = np.maximum(np.sqrt(lengths2[zeroed]) * min(size, 1.0), 1e-300)
     left = move(t)
     for _ in range(60):
         if left <= 1e-16:

@@ -103,7 +103,6 @@ class Checkpoint:
                 raise
             raise InputError(str(self.path), f"is {WHAT} that makes no sense: {error}") from None
         run.take_up(history, passes, seconds)
-        run.start = w
         run.certify(w, dual)
         run.note(f"Resumed after {passes:.1f} passes and {seconds:.1f} s.")
         return working

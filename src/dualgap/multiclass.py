@@ -27,6 +27,8 @@ import numpy.typing as npt
 
 from dualgap.formulas import traits
 
+BLOCK = 1 << 14
+
 Vector = npt.NDArray[np.float64]
 Costs = npt.ArrayLike | None
 
@@ -728,26 +730,35 @@ def column_balanced(alpha: Vector, y: npt.NDArray[np.integer], weight: Vector) -
         The balanced dual point, a new array.
     """
     n, k = alpha.shape
-    rows = np.arange(n)
+    parts = [slice(start, min(n, start + BLOCK // k + 1)) for start in range(0, n, BLOCK // k + 1)]
     balanced = np.array(alpha, dtype=np.float64)
     for _ in range(2):
-        sums = np.array([np.sum(weight * balanced[:, j]) for j in range(k)])
+        sums = np.array([math.fsum(np.sum(weight[part] * balanced[part, j]) for part in parts) for j in range(k)])
         deficit = np.maximum(sums, 0.0)
         if not deficit.any():
             break
-        p = np.maximum(-balanced, 0.0)
-        p[rows, y] = 0.0
-        p[rows, y] = np.maximum(1.0 - p.sum(axis=1), 0.0)
-        mass = weight @ p
+        mass = np.sum([weight[part] @ _probabilities(balanced[part], y[part]) for part in parts], axis=0)
         excess = np.minimum(np.maximum(-sums, 0.0), mass)
         fraction = np.divide(excess, mass, out=np.zeros(k), where=mass > 0.0)
-        freed = p @ fraction
-        p *= 1.0 - fraction
-        p += np.multiply.outer(freed, deficit / deficit.sum())
-        p[rows, y] = 0.0
-        balanced = -p
-        balanced[rows, y] = np.minimum(p.sum(axis=1), 1.0)
+        for part in parts:
+            p = _probabilities(balanced[part], y[part])
+            freed = p @ fraction
+            p *= 1.0 - fraction
+            p += np.multiply.outer(freed, deficit / deficit.sum())
+            own = (np.arange(len(p)), y[part])
+            p[own] = 0.0
+            balanced[part] = -p
+            balanced[part][own] = np.minimum(p.sum(axis=1), 1.0)
     return balanced
+
+
+def _probabilities(alpha: Vector, y: npt.NDArray[np.integer]) -> Vector:
+    """Return onehot(y) - alpha, without what rounding leaves below 0."""
+    own = (np.arange(len(alpha)), y)
+    p = np.maximum(-alpha, 0.0)
+    p[own] = 0.0
+    p[own] = np.maximum(1.0 - p.sum(axis=1), 0.0)
+    return p
 
 
 def columns_balanced(

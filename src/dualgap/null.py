@@ -85,7 +85,7 @@ def _vector_intercept(problem: Problem) -> Array:
         def evaluate(b: Array) -> tuple[float, Array]:
             z = np.ascontiguousarray(np.broadcast_to(b, (small.n, k)))
             alpha = np.empty_like(z)
-            gap.vector_dual_points(loss, 0, z, small.y, alpha)
+            stated.dual_points_at(z, rows, alpha)
             return stated.mean_loss_of(z, rows)[0], -(small.share @ alpha)
 
         return evaluate

@@ -20,7 +20,7 @@ from dualgap.kernels import gap
 from dualgap.kernels.epoch import Prox
 
 Array = npt.NDArray[np.float64]
-BLOCK = 1 << 16
+BLOCK = 1 << 13
 
 
 class Total(NamedTuple):
@@ -126,6 +126,14 @@ class Problem:
             size += np.abs(self.unheld_columns[rows]).T @ (self.share[rows] * np.abs(alpha[rows]).T).T
         return size
 
+    def moments(self, alpha: Array) -> tuple[Array, float]:
+        """The weighted means of the squares of these columns, and that of |alpha|."""
+        squares, size = np.zeros(len(self.unheld)), 0.0
+        for rows in self.blocks():
+            squares += self.share[rows] @ self.unheld_columns[rows] ** 2
+            size += float(self.share[rows] @ np.abs(alpha[rows]))
+        return squares, size
+
     @cached_property
     def edge(self) -> float:
         """The norm of the bounds of the coefficients that are not penalized, where the conjugate is attained for these."""
@@ -208,18 +216,15 @@ class Problem:
     def dual_points(self, w: Array, out: Array) -> Array:
         """alpha = -phi'(X w + b), the dual point of a primal one."""
         for rows in self.blocks():
-            z = self.scores(w, rows)
-            if self.outputs:
-                gap.vector_dual_points(self.loss, rows.start, z, self.y[rows], out[rows])
-            else:
-                gap.dual_points(self.loss, z, self.y[rows], out[rows])
+            self.dual_points_at(self.scores(w, rows), rows, out[rows])
         return out
 
-    def dual_points_at(self, z: Array) -> Array:
-        """alpha = -phi'(z) at the scores of all rows, for a scalar loss."""
-        alpha = np.empty(self.n)
-        gap.dual_points(self.loss, z, self.y, alpha)
-        return alpha
+    def dual_points_at(self, z: Array, rows: slice, out: Array) -> None:
+        """The same for a slice of rows from its scores, which `out` may take the place of."""
+        if self.outputs:
+            gap.vector_dual_points(self.loss, rows.start, z, self.y[rows], out, np.empty(self.outputs))
+        else:
+            gap.dual_points(self.loss, z, self.y[rows], out)
 
     def penalty_value(self, w: Array) -> float:
         """R(w), for w with the intercept last."""

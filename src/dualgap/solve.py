@@ -125,10 +125,16 @@ def solve_stated(
 
     problem = stated.problem
     chosen = check_solver(solver, problem)
-    null = null or primal_point(problem, null_weights(problem))
-    with _shown(verbose, callback, tol * null.value, null.value) as report:
-        run = Run(problem, null, tol=tol, max_passes=max_passes, time_limit=time_limit, callback=report, random_state=random_state)
-        run.notes += stated.notes
+    run = Run(
+        problem,
+        null or primal_point(problem, null_weights(problem)),
+        tol=tol,
+        max_passes=max_passes,
+        time_limit=time_limit,
+        random_state=random_state,
+    )
+    run.notes += stated.notes
+    with _shown(verbose, callback, run.target, run.null) as run.callback:
         with interruptible(run):
             alpha = checkpoint.begin(run) if checkpoint is not None else None
             if alpha is None:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.certificate import primal_point
 from dualgap.kernels import gap
 from dualgap.problem import Problem
 from dualgap.solvers.run import Run
@@ -21,10 +20,8 @@ def warm_point(problem: Problem, run: Run, earlier: Any) -> Array:
     """
     w = _weights(problem, earlier)
     alpha = _dual(problem, earlier)
-    if primal_point(problem, w).value < run.null.value:
-        run.start = w
-    run.certify(run.start, alpha)
-    return run.dual_start()
+    run.certify(w, alpha)
+    return run.dual_start(alpha)
 
 
 def _weights(problem: Problem, earlier: Any) -> Array:

@@ -157,20 +157,20 @@ def vector_conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any
 
 @exact_kernel
 def dual_points(loss: Any, z: Any, y: Any, alpha: Any) -> None:
-    """alpha = -phi'(z): the dual point of a primal one."""
+    """alpha = -phi'(z), the dual point of a primal one; it may take the place of z."""
     for r in range(z.shape[0]):
         alpha[r] = -formulas.derivative(loss, z[r], y[r])
 
 
 @exact_kernel
-def vector_dual_points(loss: Any, start: int, z: Any, y: Any, alpha: Any) -> None:
-    """The same for a vector-valued loss."""
+def vector_dual_points(loss: Any, start: int, z: Any, y: Any, alpha: Any, g: Any) -> None:
+    """The same for a vector-valued loss; `g` holds k numbers."""
     k = z.shape[1]
     for r in range(z.shape[0]):
         c = loss.costs[cost_row(loss, y[r], start + r)]
-        formulas.vector_derivative(loss, z[r], y[r], c, alpha[r])
+        formulas.vector_derivative(loss, z[r], y[r], c, g)
         for m in range(k):
-            alpha[r, m] = -alpha[r, m]
+            alpha[r, m] = -g[m]
 
 
 @exact_kernel
@@ -230,6 +230,16 @@ def penalty_conjugate_sum(penalty: Any, a: Any, scale: float) -> float:
             low += lost(total, term)
             total += term
     return total + low
+
+
+@kernel
+def differences(p: Any, q: Any, r: Any, s: Any) -> float:
+    """The inner product of p - q and r - s, without an array for either; all have two dimensions."""
+    total = 0.0
+    for j in range(p.shape[0]):
+        for m in range(p.shape[1]):
+            total += (p[j, m] - q[j, m]) * (r[j, m] - s[j, m])
+    return total
 
 
 @kernel

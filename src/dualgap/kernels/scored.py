@@ -1,7 +1,8 @@
 """A pass of Prox-SDCA that also notes, for each row, how much its step gained, and sums the losses it meets on the way.
 
-The score (new - old)^2 (q + gamma) bounds twice what the step added to the dual objective; the rows that carry most of it are worth another
-visit before the rest. The losses are those at the iterates of the pass, so their sum is an estimate of the primal loss that costs no pass.
+The square of a score, share (new - old)^2 (q + gamma), bounds twice what the step added to the dual objective; the rows that carry most of
+it are worth another visit before the rest. Scores are kept in single precision, whose range they as roots do not leave. The losses are
+those at the iterates of the pass, so their sum is an estimate of the primal loss that costs no pass.
 """
 
 import math
@@ -12,7 +13,7 @@ import numpy as np
 from dualgap.formulas import smoothness, step, value, vector_step, vector_value
 from dualgap.kernels.ahead import look_ahead
 from dualgap.kernels.compile import kernel
-from dualgap.rows import axpy, axpys, cost_row, dot, dots
+from dualgap.rows import axpy, axpys, cost_row, dot, dots, first, last
 
 BUCKETS = 4096
 
@@ -29,7 +30,7 @@ def scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, scores: A
         q = data.share[i] * (data.norms2[i] * prox.inverse + prox.free)
         old = alpha[i]
         new = step(data.rule, data.loss, old, data.y[i], z, q)
-        scores[i] = data.share[i] * (new - old) * (new - old) * (q + gamma)
+        scores[i] = abs(new - old) * math.sqrt(data.share[i] * (q + gamma))
         total += data.share[i] * value(data.loss, z, data.y[i])
         if new != old:
             axpy(data.rows, i, data.share[i] * (new - old), prox, u)
@@ -58,28 +59,48 @@ def vector_scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, sc
             work[m] = new[m] - alpha[i, m]
             length += work[m] * work[m]
             alpha[i, m] = new[m]
-        scores[i] = data.share[i] * length * (q + gamma)
+        scores[i] = math.sqrt(length * data.share[i] * (q + gamma))
         if length > 0.0:
             axpys(data.rows, i, data.share[i], work, prox, u)
     return total
 
 
 @kernel
-def small_scores(scores: Any, part: float, buckets: Any) -> float:
-    """A threshold below which the scores carry about `part` of the total, from a histogram of their exponents."""
+def small_scores(scores: Any, part: float, buckets: Any) -> tuple[float, float]:
+    """A threshold below which the squares carry about `part` of their total, from a histogram of their exponents, and the total."""
     buckets[:] = 0.0
     total = 0.0
     for i in range(scores.shape[0]):
-        if scores[i] > 0.0:
-            total += scores[i]
-            mantissa, exponent = math.frexp(scores[i])
-            buckets[2 * (exponent + 1023) + (1 if mantissa >= 0.75 else 0)] += scores[i]
+        square = np.float64(scores[i]) * np.float64(scores[i])
+        if square > 0.0:
+            total += square
+            mantissa, exponent = math.frexp(square)
+            buckets[2 * (exponent + 1023) + (1 if mantissa >= 0.75 else 0)] += square
     carried = 0.0
     for b in range(buckets.shape[0]):
         carried += buckets[b]
         if carried > part * total:
-            return math.ldexp(0.75 if b % 2 else 0.5, b // 2 - 1023)
-    return 0.0
+            return math.sqrt(math.ldexp(0.75 if b % 2 else 0.5, b // 2 - 1023)), total
+    return 0.0, total
+
+
+@kernel
+def carried_by(scores: Any, chosen: Any) -> float:
+    """The sum of the squares of the scores of some rows."""
+    total = 0.0
+    for t in range(chosen.shape[0]):
+        total += np.float64(scores[chosen[t]]) * np.float64(scores[chosen[t]])
+    return total
+
+
+@kernel
+def entries_of(rows: Any, chosen: Any) -> int:
+    """How many entries some rows have."""
+    total = 0
+    for t in range(chosen.shape[0]):
+        i = np.uint64(chosen[t])
+        total += int(last(rows, i) - first(rows, i))
+    return total
 
 
 @kernel

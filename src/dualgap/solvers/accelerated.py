@@ -96,7 +96,7 @@ class AcceleratedProxSDCA:
 
         kappa, _, _, eta, beta = theory.acceleration(**size)
         ascent = Ascent(problem, alpha, run, sampling=self.sampling, ridge=added)
-        w = y = run.start_weights()
+        w = y = run.best.w
         ascent.settle(y, kappa)
         ascent.use(update_rule(self.option, problem.loss, ascent.largest_step))
         gap0 = self._gap(ascent, w)
@@ -150,7 +150,7 @@ class AcceleratedProxSDCA:
     def _second_condition(self, ascent: Ascent, w: Array, eps_t: float | None, kappa: float, lam: float, eps: float) -> str:
         """Whether the paper's bound is small enough, rounding errors of the inner gap included; in words."""
         eps_t = self._inner_gap(ascent) if eps_t is None else eps_t
-        eps_t = max(eps_t, 0.0) + EPS * abs(ascent.run.null.value) + ascent.run.best.doubt
+        eps_t = max(eps_t, 0.0) + EPS * abs(ascent.run.null) + ascent.run.best.doubt
         bound = theory.stopping_bound(lam=lam, kappa=kappa, eps_t=eps_t, distance=float(np.linalg.norm(w - ascent.center)))
         return f"The paper's second condition holds: its bound is {bound:.2e}." if bound <= eps else ""
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.kernels.scored import BUCKETS, rows_above, small_scores
+from dualgap.kernels.scored import BUCKETS, carried_by, entries_of, rows_above, small_scores
 from dualgap.problem import Problem
 
 FEW = 0.6
@@ -16,14 +16,13 @@ class ActiveRows:
     """Rows chosen by their scores in the last full epoch; `part` is their share of the nonzeros."""
 
     def __init__(self, problem: Problem, order: npt.NDArray[Any]) -> None:
-        self.scores = np.zeros(problem.n)
-        self.members = np.ones(problem.n, dtype=bool)
+        self.matrix = problem.rows
+        self.scores = np.zeros(problem.n, dtype=np.float32)
         self.rows = np.empty_like(order)
         self.count = 0
         self.part = 1.0
         self.trusted = False
-        self.lengths = np.diff(problem.X.indptr) if hasattr(problem.X, "indptr") else None
-        self.nonzeros = float(getattr(problem.X, "nnz", problem.n)) or 1.0
+        self.nonzeros = float(getattr(problem.X, "nnz", problem.n * problem.d)) or 1.0
         self.buckets = np.zeros(BUCKETS)
 
     def choose(self, order: npt.NDArray[Any]) -> bool:
@@ -31,12 +30,11 @@ class ActiveRows:
 
         They do if they are few, and if those chosen last time carried at least half of what was gained this time.
         """
-        kept = not self.trusted or float(self.scores[self.members].sum()) >= 0.5 * float(self.scores.sum())
-        threshold = small_scores(self.scores, SMALL, self.buckets)
+        carried = float(carried_by(self.scores, self.chosen()))
+        threshold, total = small_scores(self.scores, SMALL, self.buckets)
+        kept = not self.trusted or carried >= 0.5 * total
         self.count = int(rows_above(self.scores, threshold, order, self.rows))
-        np.greater(self.scores, threshold, out=self.members)
-        chosen = self.rows[: self.count]
-        self.part = float(self.lengths[chosen].sum() if self.lengths is not None else self.count) / self.nonzeros
+        self.part = int(entries_of(self.matrix, self.chosen())) / self.nonzeros
         self.trusted = kept and self.few
         return self.trusted
 

@@ -64,13 +64,10 @@ class _Effort:
     def __init__(self, problem: Problem) -> None:
         gamma = float(problem.loss.smoothness) or 1.0
         stretch = min(float(formulas.stretch(problem.loss, problem.outputs)), 2.0) if problem.outputs else 1.0
-        weight = problem.share * problem.norms2
-        if problem.intercept:
-            weight = weight + problem.share * problem.mean_norm2
-        total = float(weight.sum())
+        total, squares, largest = _row_weights(problem)
         lam = problem.penalty.convexity
-        self.base = stretch * (float(weight @ weight) / total if total > 0.0 else 1.0) / gamma
-        self.most = 2.0 * stretch * (float(weight.max()) if total > 0.0 else 1.0) / gamma
+        self.base = stretch * (squares / total if total > 0.0 else 1.0) / gamma
+        self.most = 2.0 * stretch * (largest if total > 0.0 else 1.0) / gamma
         self.kappa = max(self.base - lam, 0.1 * self.base)
         self.epochs = 1
         self.rho: float | None = None
@@ -125,6 +122,18 @@ class _Effort:
         self.kappa = min(max(self.kappa * factor, 1e-7 * self.base), max(self.most, self.kappa))
 
 
+def _row_weights(problem: Problem) -> tuple[float, float, float]:
+    """The sum of s_i/S |x_i|^2, the intercept's share included, that of their squares, and the largest."""
+    total = squares = largest = 0.0
+    one = problem.mean_norm2 if problem.intercept else 0.0
+    for rows in problem.blocks():
+        weight = problem.share[rows] * (problem.norms2[rows] + one)
+        total += float(weight.sum())
+        squares += float(weight @ weight)
+        largest = max(largest, float(weight.max()))
+    return total, squares, largest
+
+
 class _Adaptive:
     """A solve in progress."""
 
@@ -135,10 +144,10 @@ class _Adaptive:
         self.ascent = Ascent(problem, alpha, run, free_ratio=1.0 / problem.mean_norm2)
         self.active = ActiveRows(problem, self.ascent.order)
         self.alone = False
-        self.w = run.start_weights()
+        self.w = run.best.w
         self.ascent.settle(self.w, self.effort.kappa)
         self.ascent.use(update_rule(None, problem.loss, self.ascent.largest_step))
-        self.ledger = Ledger(self.ascent.kappas / self.effort.kappa, float(problem.penalty.convexity))
+        self.ledger = Ledger(float(problem.penalty.convexity), self.ascent.moving, self.ascent.held / self.effort.kappa)
         self.ledger.restart(self.w, run.best.value)
         self.setbacks = 0
         self.checked = run.passes
@@ -182,17 +191,22 @@ class _Adaptive:
         ascent.settle(y, kappa)
         whole = not self.alone
         loss = self._work_on_all() if whole else self._work_on_active()
-        before, self.w = self.w, ascent.weights()
+        uphill = self._move_on(y)
         conjugate, penalty = self.problem.mean_conjugate(ascent.alpha)[0], self.problem.penalty_value(self.w)
-        c = penalty - float(np.sum(ascent.a * self.w)) - conjugate
+        c = penalty - float(np.vdot(ascent.a, self.w)) - conjugate
         ledger.enter(a, kappa, c, y, self.w)
-        uphill = ledger.steps >= max(3, 0.5 * ledger.longest) and ledger.inner(y - self.w, self.w - before) > 0.0
+        uphill = uphill and ledger.steps >= max(3, 0.5 * ledger.longest)
         if not self.run.going:
             self.run.certify(self.w, ascent.alpha)
         elif whole and self._due(loss + penalty, conjugate):
             uphill = self._check(c, y) and uphill
         if uphill:
             ledger.restart(self.w, ledger.reference, known=False)
+
+    def _move_on(self, y: Array) -> bool:
+        """Read the new w; whether the momentum that led to y points uphill."""
+        before, self.w = self.w, self.ascent.weights()
+        return self.ledger.inner(y, self.w, self.w, before) > 0.0
 
     def _work_on_all(self) -> float:
         """E epochs, the first over all rows and the others over the active ones if these are few; the losses met in the first."""
@@ -226,11 +240,10 @@ class _Adaptive:
         """More epochs until eps <= kappa/2 |w - y|^2, which makes the step one of the method with the theorem."""
         ascent = self.ascent
         for _ in range(60):
-            w = ascent.weights()
-            away = w - ascent.center
+            w, y = ascent.weights(), ascent.center
             eps = ascent.gap()
             self.run.evaluated(0.5)
-            if not self.run.going or eps <= 0.5 * self.effort.kappa * self.ledger.inner(away, away):
+            if not self.run.going or eps <= 0.5 * self.effort.kappa * self.ledger.inner(w, y, w, y):
                 break
             ascent.sweep()
 
@@ -249,8 +262,7 @@ class _Adaptive:
         best_before = run.best.value
         value = run.certify(self.w, self.ascent.alpha)
         self.checked = run.passes
-        away = self.w - y
-        r = max(value - c, 0.0) / (0.5 * effort.kappa * ledger.inner(away, away) + 1e-300)
+        r = max(value - c, 0.0) / (0.5 * effort.kappa * ledger.inner(self.w, y, self.w, y) + 1e-300)
         deficit, credit = ledger.deficit(value), ledger.credit(min(value, best_before))
         if deficit > credit and run.gap > 1e-13 * abs(value):
             effort.lift(4.0)
@@ -266,7 +278,7 @@ class _Adaptive:
 
     def _go_back(self) -> None:
         """Continue from the best point so far, with the dual variables at hand."""
-        self.w = self.run.best.w.copy()
+        self.w = self.run.best.w
         self.ledger.restart(self.w, self.run.best.value)
         self.alone = False
 
@@ -286,11 +298,11 @@ class _Adaptive:
         run, ascent = self.run, self.ascent
         if self.problem.penalty.convexity == 0.0 or not run.going:
             return False
-        gap_before, kept = run.gap, None if first else ascent.alpha.copy()
+        gap_before = run.gap
         ascent.settle(run.best.w.copy(), 0.0)
         well = self._plain_epochs(3, gap_before * 0.4)
-        if not well and kept is not None and run.going:
-            ascent.return_to(kept)
+        if not well and not first and run.going:
+            ascent.return_to_best()
         self.plain = [(run.passes, run.gap)] if well and run.going else []
         return self._stay_plain(first=first)
 

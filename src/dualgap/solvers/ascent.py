@@ -2,7 +2,7 @@
 
     u = X'(s alpha)/S + kappa center,        w = argmin R(w) + (ridge + kappa)/2 |w|^2 - u'w
 
-An unpenalized coefficient has no regularizer of its own, so it always has a proximal term, of weight `kappa_free` around the center.
+A coefficient that no penalty holds always has a proximal term, around the center as well: `moving` says which, `held` with what weights.
 """
 
 import math
@@ -46,7 +46,8 @@ class Ascent:
         self.seed = run.rng.integers(1, 2**63, size=1, dtype=np.uint64)
         self.scratch = np.empty(4 * problem.outputs)
         self.moving = np.append(problem.unpenalized, problem.d) if problem.intercept else problem.unpenalized
-        self.a = problem.transposed(alpha) if np.any(alpha) else np.zeros(problem.shape)
+        self.u = problem.transposed(alpha) if np.any(alpha) else np.zeros(problem.shape)
+        self.center = np.empty(0)
         self.step = max(1, int(problem.n * SLICE / max(1, self._entries())))
 
     def _entries(self) -> int:
@@ -55,10 +56,24 @@ class Ascent:
 
     def settle(self, center: Array, kappa: float) -> None:
         """Take up the subproblem around a center, from the alpha at hand."""
+        if not math.isnan(self.kappa):
+            self.u -= self._pull()
         if kappa != self.kappa:
             self._measure(kappa)
         self.center = center
-        self.u = self.a + (self.kappas * center.T).T
+        self.u += self._pull()
+
+    @property
+    def a(self) -> Array:
+        """X'(s alpha)/S as the passes have left it."""
+        pull = self._pull()
+        return np.subtract(self.u, pull, out=pull)
+
+    def _pull(self) -> Array:
+        """kappa times the center, with the weights that unpenalized coefficients have instead."""
+        pull = self.kappa * self.center
+        pull[self.moving] = (self.held * self.center[self.moving].T).T
+        return pull
 
     def use(self, rule: Any) -> None:
         """Update dual variables by this rule."""
@@ -72,9 +87,9 @@ class Ascent:
         total = kappa + self.ridge
         free = self._free_weight(penalty.convexity + total)
         self.norms2, inverse = problem.step_norms(total, free)
-        self.kappas = np.full(problem.d + 1, kappa)
-        self.kappas[problem.unpenalized] = total + free
-        self.kappas[problem.d] = free if problem.intercept else 0.0
+        self.held = np.full(len(self.moving), total + free)
+        if problem.intercept:
+            self.held[-1] = free
         self.prox = Prox(with_free(penalty, free), float(total), inverse, 1.0 / free if problem.intercept else 0.0)
         if self.data is not None:
             self.use(self.data.rule)
@@ -120,9 +135,9 @@ class Ascent:
             self.run.spent(len(part) / self.problem.n)
             if not self.run.going:
                 break
-        self._read_back()
+        self.run.show(self)
 
-    def scored_sweep(self, order: npt.NDArray[Any], scores: Array, part: float = 1.0) -> float:
+    def scored_sweep(self, order: npt.NDArray[Any], scores: npt.NDArray[np.float32], part: float = 1.0) -> float:
         """A pass over some rows that notes their scores and returns the losses it met; `part` is what it costs of a pass."""
         self.run.working = self.alpha
         self.refresh()
@@ -136,7 +151,7 @@ class Ascent:
             self.run.spent(part * len(rows) / max(1, len(order)))
             if not self.run.going:
                 break
-        self._read_back()
+        self.run.show(self)
         return loss
 
     def mix(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -151,30 +166,26 @@ class Ascent:
         total = self.ridge + self.kappa
         held = float(np.sum(self.u * w)) - self.problem.penalty_value(w) - 0.5 * total * float(np.sum(w[:d] * w[:d]))
         if self.problem.intercept:
-            held -= 0.5 * float(self.kappas[d]) * float(np.sum(w[d] * w[d]))
+            held -= 0.5 * float(self.held[-1]) * float(np.sum(w[d] * w[d]))
         return -self.problem.mean_conjugate(self.alpha)[0] - held
 
     def swept(self, passes: float) -> None:
         """Account for passes that were made on the state directly."""
         self.run.spent(passes)
-        self._read_back()
+        self.run.show(self)
         self.follow()
 
-    def return_to(self, alpha: Array) -> None:
-        """Take back steps."""
-        self.alpha[:] = alpha
-        self.a = self.problem.transposed(alpha)
-
-    def _read_back(self) -> None:
-        """X'(s alpha)/S as the passes have left it."""
-        self.a = self.u - (self.kappas * self.center.T).T
-        self.run.show(self)
+    def return_to_best(self) -> None:
+        """Go back to the best dual point."""
+        self.u = self.problem.transposed(self.run.dual_start(self.alpha))
+        self.u += self._pull()
 
     def follow(self) -> None:
         """Move the center of the coefficients that are not penalized to where they are."""
         if self.moving.size:
-            self.center[self.moving] = self.weights()[self.moving]
-            self.u = self.a + (self.kappas * self.center.T).T
+            there = self.weights()[self.moving]
+            self.u[self.moving] += (self.held * (there - self.center[self.moving]).T).T
+            self.center[self.moving] = there
 
     def gap(self) -> float:
         """The gap of the subproblem, mean of phi(z) + phi*(-alpha) and w'X'(s alpha)/S: neither R nor R* is needed at w = w(u)."""

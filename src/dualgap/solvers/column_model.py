@@ -41,7 +41,9 @@ class ColumnModel:
         self.columns = gathered(problem, columns, counts)
         self.weights = np.empty(problem.n)
         curvatures(problem.loss, z, problem.y, problem.share, self.weights)
-        self.p = problem.share * problem.dual_points_at(z)
+        self.p = np.empty(problem.n)
+        problem.dual_points_at(z, slice(0, problem.n), self.p)
+        self.p *= problem.share
         self.curvature = np.empty(len(w))
         weighted_norms(self.columns, self.weights, self.curvature)
         self.sweeps = 0

@@ -3,7 +3,7 @@
     alpha = -phi'(X y),  u = L y + X'(s alpha)/S,  w = argmin R(w) + L/2 |w|^2 - u'w,  y = w + beta_k (w - w_previous)
 
 L is found by backtracking, from margins that are kept: X y is a combination of two of them. The momentum restarts when it points uphill.
-alpha is feasible, so the certificate is the same as everywhere.
+alpha is feasible, so the certificate is the same as everywhere: that of w before the step and the alpha of the step.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
-from dualgap.kernels import gap
 from dualgap.kernels.epoch import Prox
 from dualgap.problem import Problem, with_free
 from dualgap.solvers.run import Run, euclidean
@@ -54,24 +53,27 @@ class FISTA:
         return euclidean(problem)
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
-        """Run from the primal point of the run's start until the run ends."""
+        """Run from the best primal point until the run ends."""
         problem = smoothed(problem, run)
-        state = _State(problem, run.start_weights(), alpha)
+        state = _State(problem, run.best.w, alpha)
         state.recall(run.remember("FISTA", state.memory))
         while run.going:
             state.step(run, self.restart)
             run.show(state)
-            run.offer(state)
 
 
 class _State:
-    """The iterate and the point y from which the next gradient step is taken, each with its scores."""
+    """The iterate w and the point y from which the next gradient step is taken, each with its scores.
+
+    alpha needs no memory of its own: it takes the place of the scores of y, which a step needs no more.
+    """
 
     def __init__(self, problem: Problem, w: Array, alpha: Array) -> None:
         self.problem = problem
         self.w = self.y = w
-        self.z = self.z_y = problem.scores(w, slice(0, problem.n))
-        self.alpha = alpha
+        self.z = problem.scores(w, slice(0, problem.n))
+        self.alpha = self.z_y = alpha
+        self.z_y[:] = self.z
         self.momentum = 1.0
         stretch = formulas.stretch(problem.loss, problem.outputs) if problem.outputs else 1.0
         self.largest = stretch * (problem.mean_norm2 + float(problem.intercept)) / problem.loss.smoothness
@@ -85,7 +87,7 @@ class _State:
         """Go on from there, if there is anything."""
         if memory:
             self.w, self.y = memory["w"], memory["y"]
-            self.z, self.z_y = (self.problem.scores(w, slice(0, self.problem.n)) for w in (self.w, self.y))
+            self.z, self.z_y[:] = (self.problem.scores(w, slice(0, self.problem.n)) for w in (self.w, self.y))
             self.momentum, self.lipschitz = float(memory["momentum"]), float(memory["lipschitz"])
 
     def weights(self) -> Array:
@@ -94,11 +96,12 @@ class _State:
     def step(self, run: Run, restart: bool) -> None:
         """One gradient step from y, and the next y."""
         problem, everything = self.problem, slice(0, self.problem.n)
-        self._dual_point(self.z_y)
+        at_y = problem.mean_loss_of(self.z_y, everything)[0]
+        problem.dual_points_at(self.z_y, everything, self.alpha)
+        run.offer(self)
         a = problem.transposed(self.alpha)
         if not problem.intercept:
             a[problem.d] = 0.0
-        at_y = problem.mean_loss_of(self.z_y, everything)[0]
         run.spent(0.5)
         while True:
             w = self._prox(self.lipschitz * self.y + a)
@@ -108,6 +111,7 @@ class _State:
             bound = at_y - float(np.sum(a * move)) + 0.5 * self.lipschitz * float(np.sum(move * move))
             if self.lipschitz >= self.largest or problem.mean_loss_of(z, everything)[0] <= bound + 1e-14 * abs(at_y):
                 break
+            del w, z
             self.lipschitz = min(2.0 * self.lipschitz, self.largest)
         following = 0.5 + sqrt(0.25 + self.momentum**2)
         beta = (self.momentum - 1.0) / following
@@ -115,18 +119,11 @@ class _State:
         if restart and float(np.sum((self.y - w) * (w - self.w))) > 0.0:
             self.momentum, beta = 1.0, 0.0
         self.y = w + beta * (w - self.w)
-        self.z_y = z + beta * (z - self.z)
+        np.subtract(z, self.z, out=self.z_y)
+        self.z_y *= beta
+        self.z_y += z
         self.w, self.z = w, z
         self.lipschitz *= 0.95
-        if run.due:
-            self._dual_point(z)
-
-    def _dual_point(self, z: Array) -> None:
-        problem = self.problem
-        if problem.outputs:
-            gap.vector_dual_points(problem.loss, 0, z, problem.y, self.alpha)
-        else:
-            gap.dual_points(problem.loss, z, problem.y, self.alpha)
 
     def _prox(self, u: Array) -> Array:
         penalty = with_free(self.problem.penalty, 0.0)

@@ -51,11 +51,11 @@ class JointNewton:
         return self.steps_from(problem) * joint_price(problem)
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
-        """Run from the primal point of the run's start until the run ends."""
+        """Run from the best primal point until the run ends."""
         run.exhaust(self.steps(problem, run, alpha))
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
-        """Newton steps from the primal point of the run's start, one at a time."""
+        """Newton steps from the best primal point, one at a time."""
         newton = _Newton(problem, run, alpha)
         for _ in range(MOST_STEPS):
             if not (run.going and newton.step()):
@@ -65,8 +65,7 @@ class JointNewton:
             from dualgap.solvers.adaptive import AdaptiveProxSDCA
 
             run.note("AdaptiveProxSDCA took over.")
-            run.start = run.best.w.copy()
-            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
+            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start(alpha))
 
 
 def joint(problem: Problem) -> bool:
@@ -107,7 +106,7 @@ class JointModel:
 
     def points(self, problem: Problem, z: Array, alpha: Array) -> None:
         """Write the dual points of scores."""
-        gap.vector_dual_points(problem.loss, 0, z, problem.y, alpha)
+        problem.dual_points_at(z, slice(0, problem.n), alpha)
 
     def minimizer(self, problem: Problem, z: Array, alpha: Array, slope: Array, w: Array, ridge: Array) -> Array:  # noqa: ARG002
         """The minimizer of the model at w with the ridge on each row of coefficients added to its matrix; intercepts keep their sum."""
@@ -154,7 +153,7 @@ class _Newton:
         self.problem, self.run, self.alpha = problem, run, alpha
         self.model = JointModel(problem)
         self.everything = slice(0, problem.n)
-        self.w = run.start_weights()
+        self.w = run.best.w
         self.z = problem.scores(self.w, self.everything)
         self.value = self._objective(self.w, self.z)
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dualgap.kernels import gap
+
 Array = npt.NDArray[np.float64]
 LARGEST, SMALLER = 1e8, 1e4
 KEPT = ("w_0", "z", "reference", "start_value", "A", "Phi", "first", "steps", "longest")
@@ -24,15 +26,20 @@ KEPT = ("w_0", "z", "reference", "start_value", "A", "Phi", "first", "steps", "l
 class Ledger:
     """The estimate sequence of a segment between two restarts."""
 
-    def __init__(self, metric: Array, lam: float) -> None:
-        self.metric = metric
+    def __init__(self, lam: float, moving: npt.NDArray[np.intp], held: Array) -> None:
+        """`held` is the metric of the coefficients that no penalty holds, which are the `moving` ones; that of all others is 1."""
         self.lam = lam
+        self.moving, self.held = moving, held
         self.longest = 0
         self.steps = 0
 
-    def inner(self, p: Array, q: Array) -> float:
-        """The inner product of the metric."""
-        return float(np.dot(self.metric, p * q)) if p.ndim == 1 else float(np.dot(self.metric, np.einsum("jk,jk->j", p, q)))
+    def inner(self, p: Array, q: Array, r: Array, s: Array) -> float:
+        """(p - q)'M (r - s) with the metric M."""
+        total = float(gap.differences(*(a.reshape(len(a), -1) for a in (p, q, r, s))))
+        if self.moving.size:
+            at = self.moving
+            total += float(np.sum((self.held - 1.0) * ((p[at] - q[at]) * (r[at] - s[at])).T))
+        return total
 
     def restart(self, w: Array, value: float, known: bool = True) -> None:
         """Begin a segment at w, whose objective is `value` (only a reference for the sums, if it is not `known`)."""
@@ -60,15 +67,20 @@ class Ledger:
 
     def center(self, w: Array, a: float) -> Array:
         """y, between w and z."""
-        return (self.A * w + a * self.z) / (self.A + a)
+        y = self.A * w
+        y += a * self.z
+        y /= self.A + a
+        return y
 
     def enter(self, a: float, kappa: float, c: float, y: Array, w: Array) -> None:
         """Add the bound of a step to the ledger."""
         s = 1.0 + self.lam * self.A
-        z = (s * self.z + a * self.lam * w - a * kappa * (y - w)) / (s + a * self.lam)
-        move, ahead = z - self.z, z - w
-        bound = (c - self.reference) + kappa * self.inner(y - w, ahead) + 0.5 * self.lam * self.inner(ahead, ahead)
-        self.Phi += 0.5 * s * self.inner(move, move) + a * bound
+        z = s * self.z
+        z += (a * (self.lam + kappa)) * w
+        z -= (a * kappa) * y
+        z /= s + a * self.lam
+        bound = (c - self.reference) + kappa * self.inner(y, w, z, w) + 0.5 * self.lam * self.inner(z, w, z, w)
+        self.Phi += 0.5 * s * self.inner(z, self.z, z, self.z) + a * bound
         self.A += a
         self.z = z
         self.first = self.first or a
@@ -84,8 +96,7 @@ class Ledger:
 
     def credit(self, best: float) -> float:
         """What may be missing without the rate being lost by more than a factor of two."""
-        away = self.z - self.w_0
-        return 0.25 * self.inner(away, away) + max(self.start_value - best, 0.0) * self.first
+        return 0.25 * self.inner(self.z, self.w_0, self.z, self.w_0) + max(self.start_value - best, 0.0) * self.first
 
     def forgive(self, amount: float) -> None:
         """Make up for what is missing, so that the momentum is kept."""

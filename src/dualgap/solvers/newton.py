@@ -58,11 +58,11 @@ class GramNewton:
         return 1.0 if getattr(problem.loss, "quadratic", False) else STEPS
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
-        """Run from the primal point of the run's start until the run ends."""
+        """Run from the best primal point until the run ends."""
         run.exhaust(self.steps(problem, run, alpha))
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
-        """Newton steps from the primal point of the run's start, one at a time."""
+        """Newton steps from the best primal point, one at a time."""
         newton = _Newton(problem, run, alpha)
         for _ in range(MOST_STEPS):
             if not (run.going and newton.step()):
@@ -74,8 +74,7 @@ class GramNewton:
 
             other = AdaptiveProxSDCA() if ProximalPoint().requirement(problem) else ProximalPoint()
             run.note(f"{type(other).__name__} took over.")
-            run.start = run.best.w.copy()
-            yield from other.steps(problem, run, run.dual_start())
+            yield from other.steps(problem, run, run.dual_start(alpha))
 
 
 class _Newton:
@@ -84,7 +83,7 @@ class _Newton:
     def __init__(self, problem: Problem, run: Run, alpha: Array) -> None:
         self.problem, self.run, self.alpha = problem, run, alpha
         self.everything, self.columns = slice(0, problem.n), np.arange(problem.d)
-        self.w = run.start_weights()
+        self.w = run.best.w
         self.z = problem.scores(self.w, self.everything)
         self.value = self._objective(self.w, self.z)
 

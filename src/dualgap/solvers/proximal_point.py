@@ -62,11 +62,11 @@ class ProximalPoint:
         return STEPS * (joint_price(problem) if problem.outputs else gram_price(problem))
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
-        """Run from the primal point of the run's start and alpha until the run ends."""
+        """Run from the best primal point and alpha until the run ends."""
         run.exhaust(self.steps(problem, run, alpha))
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
-        """Steps of the proximal point method from the primal point of the run's start and alpha, one at a time."""
+        """Steps of the proximal point method from the best primal point and alpha, one at a time."""
         point = _Point(problem, run, alpha)
         stalled = 0
         while run.going and stalled < STALLED:
@@ -76,8 +76,7 @@ class ProximalPoint:
             from dualgap.solvers.adaptive import AdaptiveProxSDCA
 
             run.note("AdaptiveProxSDCA took over.")
-            run.start = run.best.w.copy()
-            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
+            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start(alpha))
 
 
 class _ScalarModel:
@@ -110,7 +109,7 @@ class _Point:
         self.problem, self.run, self.alpha = problem, run, alpha.copy()
         self.model: Any = JointModel(problem) if problem.outputs else _ScalarModel()
         self.everything = slice(0, problem.n)
-        self.w = run.start_weights()
+        self.w = run.best.w
         self.scores = problem.scores(self.w, self.everything)
         if not run.history:
             run.certify(self.w, self.alpha)
@@ -152,7 +151,7 @@ class _Point:
                 if trial <= value - SUFFICIENT * step * max(decrease, 0.0) + rounding:
                     break
                 step *= 0.5
-            self.w += step * direction
+            self.w = self.w + step * direction
             z += step * along
             value, moved = min(trial, value), trial < value
             if not moved or decrease <= ACCURATE * max(run.gap, run.target) or not run.going:

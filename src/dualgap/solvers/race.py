@@ -4,10 +4,11 @@
             if that is less than 1/5, and less than twice the other's rate as far as that is known:
                 the other takes a turn of B passes too, whoever had the better rate leads, and B doubles
 
-Both keep their state between turns, and the certificate of the run is that of the best points of both. So whatever the leader does, either
-the gap halves every five passes, which can go on for 5 log2(gap/tol) passes whatever the conditioning, or the other gets as many passes as
-the leader, or it is known to be less than half as fast: its theorem promises a linear rate, so what a turn showed is what the next would.
-No theorem promises that without a smooth loss and a strongly convex penalty, so a leader that slows down is compared again now and then.
+Each starts from the best points of both when it takes over, so only one of them needs memory at a time, and the certificate of the run is
+that of these points. So whatever the leader does, either the gap halves every five passes, which can go on for 5 log2(gap/tol) passes
+whatever the conditioning, or the other gets as many passes as the leader, or it is known to be less than half as fast: its theorem
+promises a linear rate from any start, so what a turn showed is what the next would. No theorem promises that without a smooth loss and a
+strongly convex penalty, so a leader that slows down is compared again now and then.
 The whole takes at most twice the passes of the better one, and those of the first turn.
 """
 
@@ -72,7 +73,7 @@ class Race:
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """The race from alpha, a step of one of the two at a time."""
-        leader, other = _Runner(self.fast, problem, run, alpha), _Runner(self.safe, problem, run, None)
+        leader, other = _Runner(self.fast, problem, run, alpha), _Runner(self.safe, problem, run, alpha)
         passes, compared, won, trial = self.first, 0.0, math.nan, False
         memory = run.remember(
             "Race",
@@ -84,19 +85,23 @@ class Race:
         if memory:
             leader, other = (other, leader) if memory["swapped"] else (leader, other)
             trial, (passes, compared, won) = bool(memory["trial"]), map(float, memory["turns"])
-            leader.recall(memory["leader"], None if trial else alpha)
-            other.recall(memory["other"], alpha if trial else None)
+            leader.recall(memory["leader"])
+            other.recall(memory["other"])
         while run.going:
             if not trial:
                 yield from leader.turn(passes)
                 slower = leader.rate < SLOWER * won and run.passes > 2.0 * compared
                 trial = leader.rate < WELL and (slower or not leader.rate > 2.0 * other.rate) and run.going
+                if trial:
+                    leader.leave()
             if trial:
                 yield from other.turn(passes)
                 trial = False
                 if other.rate > leader.rate:
                     leader, other = other, leader
                     run.note(f"{type(leader.solver).__name__} took the lead.")
+                else:
+                    other.leave()
                 passes, compared, won = 2.0 * passes, run.passes, leader.rate
 
 
@@ -106,21 +111,27 @@ def called(solver: Any) -> str:
 
 
 class _Runner:
-    """One of the two, with the rate of its last turn: not a number before the first."""
+    """One of the two, with the rate of its last turn: not a number before the first. Both work on the same dual variables."""
 
-    def __init__(self, solver: Any, problem: Problem, run: Run, alpha: Array | None) -> None:
+    def __init__(self, solver: Any, problem: Problem, run: Run, alpha: Array) -> None:
         self.solver, self.problem, self.run, self.alpha = solver, problem, run, alpha
         self.moves: Iterator[None] | None = None
+        self.remembered: frozenset[str] = frozenset()
         self.rate = self.begun = self.gap = math.nan
 
     def memory(self) -> list[float]:
         """The rate of the last turn, and where the present one began, if it did."""
         return [self.rate, self.begun, self.gap]
 
-    def recall(self, memory: Array, alpha: Array | None) -> None:
+    def recall(self, memory: Array) -> None:
         """Go on with that."""
         self.rate, self.begun, self.gap = map(float, memory)
-        self.alpha = alpha
+
+    def leave(self) -> None:
+        """Make way for the other, which goes on from the best dual point; what is left behind takes no memory."""
+        self.moves = None
+        self.run.forget(self.remembered)
+        self.run.dual_start(self.alpha)
 
     def turn(self, passes: float) -> Iterator[None]:
         """Work for some passes, and on to a certificate if the last one is not of their last quarter: an older one misses too much."""
@@ -128,8 +139,8 @@ class _Runner:
         if math.isnan(self.begun):
             self.begun, self.gap = run.passes, run.gap
         if self.moves is None:
-            run.start = run.best.w.copy()
-            self.moves = self.solver.steps(self.problem, run, run.dual_start() if self.alpha is None else self.alpha)
+            self.remembered = frozenset(run.memories)
+            self.moves = self.solver.steps(self.problem, run, self.alpha)
         while run.going and (run.passes < self.begun + passes or run.history[-1].passes < self.begun + LATE * passes):
             if next(self.moves, self) is self:
                 break

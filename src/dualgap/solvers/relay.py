@@ -68,7 +68,6 @@ class Relay:
             yield
         if run.going:
             run.note(f"{type(self.then).__name__} took over.")
-            run.start = run.best.w.copy()
             yield from self.then.steps(problem, run, alpha)
 
 

@@ -65,8 +65,7 @@ class RowSpace:
         yield from self.solver.steps(reduced, _Lifted(run, problem, reduced, back), alpha)
         if run.going:
             run.note("AdaptiveProxSDCA took over.")
-            run.start = run.best.w.copy()
-            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
+            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start(alpha))
 
 
 def rotated(problem: Problem) -> tuple[Problem, Array]:
@@ -89,15 +88,12 @@ class _Lifted(Run):
 
     def __init__(self, run: Run, problem: Problem, reduced: Problem, back: Array) -> None:
         start = np.zeros(reduced.shape)
-        start[: reduced.d] = back.T @ (problem.X @ run.start[: problem.d])
-        start[reduced.d] = run.start[problem.d]
+        start[: reduced.d] = back.T @ (problem.X @ run.best.w[: problem.d])
+        start[reduced.d] = run.best.w[problem.d]
         null = primal_point(reduced, start)
-        super().__init__(
-            reduced, null, tol=0.25 * run.target / null.value, max_passes=np.inf, time_limit=None, callback=None, random_state=run.rng
-        )
+        super().__init__(reduced, null, tol=0.25 * run.target / null.value, max_passes=np.inf, time_limit=None, random_state=run.rng)
         self.outer, self.original, self.back = run, problem, back
-        alpha = run.dual_start()
-        self.best_primal, self.best_dual = null, run.best_dual and replace(run.best_dual, alpha=alpha, a=reduced.transposed(alpha))
+        self.best_dual = run.best_dual and replace(run.best_dual, alpha=run.best_dual.alpha.copy())
         self.cost = reduced.X.size / max(getattr(problem.X, "nnz", problem.n * problem.d), 1)
 
     @property

@@ -16,6 +16,7 @@ from dualgap.problem import Problem
 from dualgap.solution import History, Record, Solution, Status
 
 Array = npt.NDArray[np.float64]
+NONE: Array = np.empty(0)
 
 
 class Iterate(Protocol):
@@ -29,8 +30,9 @@ class Iterate(Protocol):
 class Run:
     """One solve in progress.
 
-    A solver loops `while run.going`, tells `spent` how many passes each step took, and offers its iterate; the run certifies it when a
-    certificate is due, keeps the best primal and the best dual point, and ends the loop.
+    It begins with the null model as its best primal point. A solver loops `while run.going`, tells `spent` how many passes each step took,
+    and offers its iterate; the run certifies it when a certificate is due, keeps the best primal and the best dual point, and ends the
+    loop.
     """
 
     def __init__(
@@ -41,12 +43,11 @@ class Run:
         tol: float,
         max_passes: float,
         time_limit: float | None,
-        callback: Callable[[Record], Any] | None,
         random_state: Any,
+        callback: Callable[[Record], Any] | None = None,
     ) -> None:
         self.problem = problem
-        self.null = null
-        self.start = null.w
+        self.null = null.value
         self.target = tol * null.value
         self.max_passes = max_passes
         self.started = time.perf_counter()
@@ -60,24 +61,19 @@ class Run:
         self.passes = self.evaluations = 0.0
         self.next_check = 0.0
         self.pending_note = ""
-        self.best_primal: PrimalPoint | None = None
+        self.best = null
         self.best_dual: DualPoint | None = None
         self.checkpoint: Any = None
         self.working: Array | None = None
         self.memories: dict[str, Callable[[], dict[str, Any]]] = {}
         self.recalled: dict[str, dict[str, Array]] = {}
-        self.correlations = np.zeros(problem.shape)
+        self.correlations = NONE
+        self.cold = False
 
     @property
     def going(self) -> bool:
         """Whether the solver should take another step."""
         return self.status is None
-
-    @property
-    def best(self) -> PrimalPoint:
-        """The best primal point so far."""
-        assert self.best_primal is not None
-        return self.best_primal
 
     @property
     def best_dual_value(self) -> float:
@@ -102,26 +98,23 @@ class Run:
     @property
     def gap(self) -> float:
         """The certified gap of the best points."""
-        assert self.best_primal is not None
         assert self.best_dual is not None
-        p, d = self.best_primal, self.best_dual
+        p, d = self.best, self.best_dual
         return float(max(p.value - d.value, 0.0) + p.doubt + d.doubt)
 
     def cold_point(self) -> Array:
         """Certify the null model with the dual point it suggests, and return alpha = 0, from which a cold solve starts."""
-        alpha = self.problem.dual_points(self.null.w, np.empty(self.problem.alpha_shape))
-        self.certify(self.null.w, alpha)
+        alpha = self.problem.dual_points(self.best.w, np.empty(self.problem.alpha_shape))
+        self.certify(self.best.w, alpha)
         alpha[:] = 0.0
+        self.cold = True
         return alpha
 
-    def start_weights(self) -> Array:
-        """The primal point from which a solver starts."""
-        return self.start.copy()
-
-    def dual_start(self) -> Array:
-        """A copy of the best dual point, for a solver to go on from."""
+    def dual_start(self, alpha: Array) -> Array:
+        """Write the best dual point to alpha, for a solver to go on from."""
         assert self.best_dual is not None
-        return self.best_dual.alpha.copy()
+        alpha[:] = self.best_dual.alpha
+        return alpha
 
     def floor(self, alpha: Array) -> float:
         """Minus the mean of the least values of the losses, phi*(0); `alpha` is any array of dual variables."""
@@ -163,6 +156,10 @@ class Run:
         self.memories[name] = memory
         return self.recalled.pop(name, {})
 
+    def forget(self, names: frozenset[str]) -> None:
+        """Have checkpoints keep nothing but what goes by these names: another solver takes over."""
+        self.memories = {name: memory for name, memory in self.memories.items() if name in names}
+
     def evaluated(self, passes: float) -> None:
         """Account for work that moves nothing, such as the gap of an inner problem."""
         self.evaluations += passes
@@ -179,24 +176,27 @@ class Run:
             self.certify(iterate.weights(), iterate.alpha)
 
     def certify(self, w: Array, alpha: Array, *, ends: bool = True) -> float:
-        """Evaluate a primal and a dual point, keep what is better than before, end the solve if the gap is small enough; P(w)."""
-        point = primal_point(self.problem, w)
-        if self.best_primal is None or point.value < self.best_primal.value:
-            self.best_primal = PrimalPoint(point.w.copy(), point.value, point.doubt)
-        dual = dual_point(self.problem, alpha, self.best_primal, self.null.value)
-        self.correlations = dual.a
+        """Evaluate a primal and a dual point, keep what is better than before, end the solve if the gap is small enough; P(w).
+
+        w is kept as it is, so it must not be written to afterwards; alpha is copied.
+        """
+        point = self.best if w is self.best.w else primal_point(self.problem, w)
+        if point.value < self.best.value:
+            self.best = point
+        dual = dual_point(self.problem, alpha, self.best, self.null)
+        self.correlations = dual.a if self.best_dual is None else NONE
         if self.best_dual is None:
-            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt, dual.a * dual.scale)
+            self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt, NONE)
         elif dual.value - dual.doubt > self.best_dual.value - self.best_dual.doubt:
             kept = np.multiply(dual.alpha, dual.scale, out=self.best_dual.alpha)
-            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt, dual.a * dual.scale)
+            self.best_dual = DualPoint(kept, 1.0, dual.value, dual.doubt, NONE)
         self.passes += 1.0
         self.evaluations += 1.0
         self._record()
         self._plan()
         if ends and self.gap <= self.target:
             self.status = Status.CERTIFIED
-        elif self.going and self.gap <= 2.0 * (self.best_primal.doubt + self.best_dual.doubt):
+        elif self.going and self.gap <= 2.0 * (self.best.doubt + self.best_dual.doubt):
             self.status = Status.CERTIFIED if self.gap <= self.target else Status.ROUNDING
         return point.value
 
@@ -206,10 +206,9 @@ class Run:
 
     def solution(self, loss: Any, penalty: Any, solver: Any) -> Solution:
         """The best points with their certificate."""
-        assert self.best_primal is not None
         assert self.best_dual is not None
         assert self.status is not None
-        problem, w = self.problem, self.best_primal.w
+        problem, w = self.problem, self.best.w
         intercept: Any = 0.0
         if problem.intercept:
             intercept = w[problem.d].copy() if problem.outputs else float(w[problem.d])
@@ -217,11 +216,11 @@ class Run:
             w=w[: problem.d],
             alpha=self.best_dual.alpha,
             intercept=intercept,
-            primal=self.best_primal.value,
+            primal=self.best.value,
             dual=self.best_dual.value,
             gap=self.gap,
-            relative_gap=self.gap / self.null.value if self.null.value > 0.0 else (0.0 if self.gap == 0.0 else math.inf),
-            null=self.null.value,
+            relative_gap=self.gap / self.null if self.null > 0.0 else (0.0 if self.gap == 0.0 else math.inf),
+            null=self.null,
             convexity=0.0 if problem.unpenalized.size else float(problem.penalty.convexity),
             status=self.status,
             passes=self.passes,
@@ -234,10 +233,9 @@ class Run:
         )
 
     def _record(self) -> None:
-        assert self.best_primal is not None
         assert self.best_dual is not None
         seconds = time.perf_counter() - self.started
-        record = Record(self.passes, seconds, self.best_primal.value, self.best_dual.value, self.gap, self.pending_note)
+        record = Record(self.passes, seconds, self.best.value, self.best_dual.value, self.gap, self.pending_note)
         self.pending_note = ""
         self.history.append(record)
         if self.callback is not None and self.callback(record):

@@ -52,13 +52,13 @@ class SharedGram:
         return self._gram
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
-        """Run from the primal point of the run's start until the run ends."""
+        """Run from the best primal point until the run ends."""
         run.exhaust(self.steps(problem, run, alpha))
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
-        """Steps from the primal point of the run's start, one at a time."""
+        """Steps from the best primal point, one at a time."""
         gram, everything, columns = self.gram(problem), slice(0, problem.n), np.arange(problem.d)
-        w = run.start_weights()
+        w = run.best.w
         for _ in range(MOST_STEPS):
             if not run.going:
                 return
@@ -73,5 +73,4 @@ class SharedGram:
             from dualgap.solvers.auto import Auto
 
             run.note("Auto took over.")
-            run.start = run.best.w.copy()
-            Auto().minimize(problem, run, run.dual_start())
+            Auto().minimize(problem, run, run.dual_start(alpha))

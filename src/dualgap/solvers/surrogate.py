@@ -33,7 +33,7 @@ def ridge(problem: Problem, run: Run, alpha: Array, share: float = 0.5) -> float
     """
     if problem.penalty.convexity > 0.0:
         return 0.0
-    radius = problem.radius(run.null.value + run.floor(alpha))
+    radius = problem.radius(run.null + run.floor(alpha))
     bound = radius**2 if math.isfinite(radius) and radius > 0.0 else max(problem.mean_norm2, 1.0)
     value = 2.0 * share * run.target / bound
     run.note(f"A ridge of {value:.2g} added to a penalty that is not strongly convex.")

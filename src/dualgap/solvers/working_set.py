@@ -56,7 +56,7 @@ class WorkingSet:
         return "" if fits else "a smooth scalar loss and a penalty on each coefficient"
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
-        """Run from the primal point of the run's start until the run ends."""
+        """Run from the best primal point until the run ends."""
         run.exhaust(self.steps(problem, run, alpha))
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
@@ -68,8 +68,7 @@ class WorkingSet:
             from dualgap.solvers.adaptive import AdaptiveProxSDCA
 
             run.note("AdaptiveProxSDCA took over.")
-            run.start = run.best.w.copy()
-            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start())
+            yield from AdaptiveProxSDCA().steps(problem, run, run.dual_start(alpha))
 
 
 class _Sets:
@@ -81,7 +80,7 @@ class _Sets:
         self.everything = slice(0, problem.n)
         self.entries = float(getattr(problem.X, "nnz", problem.n * problem.d)) or 1.0
         self.zero = run.floor(alpha)
-        self.w = run.start_weights()
+        self.w = run.best.w.copy()
         self.z, self.a = np.full(problem.n, self.w[problem.d]), np.empty(problem.shape)
         self.curvature, self.promise, self.counts = np.empty(problem.d), np.empty(problem.d), np.empty(problem.d, dtype=np.int64)
         column_norms(problem.rows, problem.share, self.curvature, self.counts)
@@ -91,11 +90,11 @@ class _Sets:
         self.gram: Array | None = None
         self.size, self.complete = FIRST, True
         self.checked = run.passes
-        if run.start is run.null.w and len(run.history) == 1 and not (problem.open_columns.size or np.any(self.w[: problem.d])):
-            self._see(run.null.value, run.correlations)
+        if run.cold and len(run.history) == 1 and not problem.open_columns.size:
+            self._see(run.null, run.correlations)
         else:
             self._look()
-        self.accuracy = PRECISION * run.target / run.null.value * math.sqrt(2.0 * self.largest)
+        self.accuracy = PRECISION * run.target / run.null * math.sqrt(2.0 * self.largest)
 
     def step(self) -> bool:
         """Minimize the model over a working set; whether that lowered the objective."""
@@ -108,7 +107,7 @@ class _Sets:
         moved = self.value < before
         if not moved or not run.going or self._worth_a_certificate():
             gap.dual_points(self.problem.loss, self.z, self.problem.y, self.alpha)
-            run.certify(self.w, self.alpha)
+            run.certify(self.w.copy(), self.alpha)
             self.checked = run.passes
         return moved
 
