@@ -53,7 +53,7 @@ def test_the_bound_of_a_step_holds_however_sloppy_it_was(seed, work, kappa):
 def test_the_ledger_is_the_least_value_of_its_bounds(seed, lam, steps):
     rng = np.random.default_rng(seed)
     metric = rng.uniform(0.1, 3.0, 4)
-    ledger = Ledger(metric, lam)
+    ledger = Ledger(lam, np.arange(len(metric)), metric)
     start = rng.standard_normal(4)
     ledger.restart(start, 0.7)
     w, entries = start, []
@@ -66,9 +66,9 @@ def test_the_ledger_is_the_least_value_of_its_bounds(seed, lam, steps):
         entries.append((a, kappa, c, y, w))
 
     def total(x):
-        value = 0.5 * ledger.inner(x - start, x - start)
+        value = 0.5 * ledger.inner(x, start, x, start)
         for a, kappa, c, y, v in entries:
-            value += a * (c - 0.7 + kappa * ledger.inner(y - v, x - v) + 0.5 * lam * ledger.inner(x - v, x - v))
+            value += a * (c - 0.7 + kappa * ledger.inner(y, v, x, v) + 0.5 * lam * ledger.inner(x, v, x, v))
         return value
 
     assert total(ledger.z) == pytest.approx(ledger.Phi, rel=1e-9, abs=1e-9)

@@ -58,7 +58,7 @@ def plain_epoch(state, X, order):
             new = p.loss.dual_step(float(alpha[i]), float(p.y[i]), float(z), float(q))
             total += p.share[i] * p.loss.value(float(z), float(p.y[i]))
         move = np.asarray(new - alpha[i])
-        scores[i] = p.share[i] * np.sum(move * move) * (q + float(p.loss.smoothness))
+        scores[i] = np.sqrt(p.share[i] * np.sum(move * move) * (q + float(p.loss.smoothness)))
         u += p.share[i] * np.multiply.outer(np.append(X[i], 1.0), move)
         alpha[i] = new
     return alpha, u, scores, total
@@ -90,7 +90,7 @@ def test_an_epoch_is_what_it_says(loss, scored, n, d, seed, weighted, kind):
     np.testing.assert_allclose(state.alpha, alpha, rtol=0.0, atol=1e-10)
     np.testing.assert_allclose(state.u, u, rtol=0.0, atol=1e-10)
     if scored:
-        np.testing.assert_allclose(state.scores, scores, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(state.scores, scores, rtol=1e-6, atol=1e-6)
         assert total == pytest.approx(plain_total, abs=1e-10)
 
 

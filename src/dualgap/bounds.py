@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from dualgap.certificate import EPS
 from dualgap.kernels import gap
-from dualgap.problem import Problem, base_convexity, column_factors
+from dualgap.problem import Problem, column_factors, innermost
 
 Array = npt.NDArray[np.float64]
 DOUBT = 1e-13
@@ -84,7 +84,7 @@ def _touched(X: Any, columns: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 def certified_bounds(problem: Problem, w: Array, certified_gap: float) -> Bounds:
     """The bounds that a gap gives at w, intercept last."""
     radius = math.sqrt(2.0 * certified_gap)
-    factors, base = column_factors(problem.penalty), base_convexity(problem.penalty)
+    factors, base = column_factors(problem.penalty), float(innermost(problem.penalty).convexity)
     moduli = base if factors is None else base * factors
     norm = float(getattr(problem.penalty, "norm", 2.0))
     low, high = 0.0, 0.0

@@ -165,7 +165,7 @@ class Problem:
         if factors is None:
             gap.metric_row_norms(self.rows, np.ones(0), p, out)
             return out, 1.0 / self.penalty.convexity
-        modulus = base_convexity(self.penalty) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free)
+        modulus = float(innermost(self.penalty).convexity) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free)
         gap.metric_row_norms(self.rows, 1.0 / modulus, 2.0, out)
         return out, 1.0
 
@@ -258,9 +258,9 @@ def column_factors(penalty: Any) -> Array | None:
     return column_factors(penalty.penalty) if "penalty" in penalty._fields else None
 
 
-def base_convexity(penalty: Any) -> float:
-    """The modulus of strong convexity of a coefficient of factor 1."""
-    return base_convexity(penalty.penalty) if "penalty" in penalty._fields else float(penalty.convexity)
+def innermost(penalty: Any) -> Any:
+    """The penalty of a coefficient of factor 1 without bounds."""
+    return innermost(penalty.penalty) if "penalty" in penalty._fields else penalty
 
 
 def unpenalized(penalty: Any) -> npt.NDArray[np.intp]:

@@ -302,7 +302,7 @@ class _Adaptive:
         ascent.settle(run.best.w.copy(), 0.0)
         well = self._plain_epochs(3, gap_before * 0.4)
         if not well and not first and run.going:
-            ascent.return_to_best()
+            ascent.return_to(run.dual_start(ascent.alpha))
         self.plain = [(run.passes, run.gap)] if well and run.going else []
         return self._stay_plain(first=first)
 

@@ -175,9 +175,10 @@ class Ascent:
         self.run.show(self)
         self.follow()
 
-    def return_to_best(self) -> None:
-        """Go back to the best dual point."""
-        self.u = self.problem.transposed(self.run.dual_start(self.alpha))
+    def return_to(self, alpha: Array) -> None:
+        """Take back steps."""
+        self.alpha[:] = alpha
+        self.u = self.problem.transposed(alpha)
         self.u += self._pull()
 
     def follow(self) -> None:

@@ -99,6 +99,8 @@ class _State:
         at_y = problem.mean_loss_of(self.z_y, everything)[0]
         problem.dual_points_at(self.z_y, everything, self.alpha)
         run.offer(self)
+        if not run.going:
+            return
         a = problem.transposed(self.alpha)
         if not problem.intercept:
             a[problem.d] = 0.0

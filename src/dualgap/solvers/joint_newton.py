@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
-from dualgap.kernels import gap
 from dualgap.penalties import Box, Factors
 from dualgap.problem import Problem
 from dualgap.solvers.model import RELIEF, Model
