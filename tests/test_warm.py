@@ -26,7 +26,7 @@ def no_later(earlier, loss, penalty, **options):
     """A warm start ends where a cold one does, and no later, but for when certificates are due."""
     cold, warm = solve(loss, penalty, **options), solve(loss, penalty, warm_start=earlier, **options)
     assert cold.status is warm.status is dg.Status.CERTIFIED
-    assert warm.passes <= 1.1 * cold.passes + 1.0
+    assert warm.passes <= 1.1 * cold.passes + 2.0
     assert abs(warm.primal - cold.primal) <= warm.gap + cold.gap
     return warm
 

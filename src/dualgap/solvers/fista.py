@@ -60,6 +60,8 @@ class FISTA:
         while run.going:
             state.step(run, self.restart)
             run.show(state)
+        if run.history[-1].passes < run.passes:
+            run.certify(state.w, problem.dual_points(state.w, alpha))
 
 
 class _State:
