@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dualgap.certificate import primal_point
 from dualgap.problem import Problem
-from dualgap.solution import Status
+from dualgap.solution import Record, Status
 from dualgap.solvers.run import Iterate, Run
 
 Array = npt.NDArray[np.float64]
@@ -64,23 +64,29 @@ class Recorded:
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run the solver under observation."""
 
-        def watch(iterate: Iterate) -> None:
+        def note(value: float) -> None:
             updates = run.passes - run.evaluations
-            value = primal_point(problem, iterate.weights()).value
-            if self.checked:
-                run.next_check = run.passes
-            if self.returned:
-                value = min(value, run.best.value)
             self.curve.append((updates, value))
             if run.going and value <= self.goal:
                 run.status = Status.CALLBACK
             elif run.going and updates >= self.passes:
                 run.status = Status.MAX_PASSES
 
+        def watch(iterate: Iterate) -> None:
+            if self.checked:
+                run.next_check = run.passes
+            value = primal_point(problem, iterate.weights()).value
+            note(min(value, run.best.value) if self.returned else value)
+
+        def certified(record: Record) -> Any:
+            if run.passes - run.evaluations > self.curve[-1][0]:  # by a solver that does not show its iterates
+                note(record.primal)
+            return callback(record) if callback is not None else None
+
         self.curve.append((0.0, run.best.value))
-        run.watcher = watch
-        if not hasattr(self.solver, "steps"):
+        callback, run.callback, run.watcher = run.callback, certified, watch
+        if hasattr(self.solver, "steps"):
+            for _ in self.solver.steps(problem, run, alpha):
+                self.steps += 1
+        else:
             self.solver.minimize(problem, run, alpha)
-            return
-        for _ in self.solver.steps(problem, run, alpha):
-            self.steps += 1
