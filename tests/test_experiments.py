@@ -371,6 +371,15 @@ def test_runs_at_the_limit_are_left_out_of_exponents():
     assert (row["exponent, measured"], row["points"], row["passes"]) == (None, "2 of 4", "10 to more than 500")
     (row,) = scaling.rows([*points[:2], points[0]._replace(strength=5e-2, passes=20.0, formula=20.0), *points[2:]])
     assert (row["exponent, measured"], row["exponent, formula"]) == (-1.0, -1.0)
+    (wide,) = scaling.beside([row], {"cov1": "cov1 (STAND-IN)"})
+    assert wide == {
+        "problem": "ridge",
+        "against": "lambda",
+        "solver": scaling.PLAIN,
+        "cov1 (STAND-IN)": "-1.00 (-1.00), 10 to more than 500",
+    }
+    (row,) = scaling.rows([points[-1]] * 3)
+    assert row["passes"] == "more than 500"
 
 
 # The command.
@@ -486,6 +495,11 @@ def test_the_figure_is_that_of_the_paper():
     run = {"curve": [[0.0, 0.5], [1.0, 0.3], [2.0, 0.2], [3.0, 0.25]]}
     assert figure.passes_to(run, 0.2) == 2.0
     assert figure.passes_to(run, 0.1) is None
+    ends = [
+        {"data": "cov1", "lambda": 1e-6, "solver": "a", "stopped": True, "passes": 11.0, "passes to P - min <= 1e-3": 8.0},
+        {"data": "cov1", "lambda": 1e-6, "solver": "b", "stopped": False, "passes": 100.0, "passes to P - min <= 1e-3": None},
+    ]
+    assert figure.beside(ends, 100.0) == [{"data": "cov1", "lambda": 1e-6, "a": "8, stops at 11", "b": "more than 100"}]
 
 
 def test_tables_read_well():

@@ -37,10 +37,14 @@ class DataSet:
     total_rows: int = 0
 
     @property
+    def label(self) -> str:
+        """The name as it stands in tables: a stand-in is called one."""
+        return f"{self.name} (STAND-IN)" if self.stand_in else self.name
+
+    @property
     def title(self) -> str:
-        """The name as it stands on pictures: a stand-in or a sample is called one."""
-        sample = f"\n{self.X.shape[0]:,} of {self.total_rows:,} rows" if self.total_rows > self.X.shape[0] else ""
-        return f"{self.name}{' (STAND-IN)' if self.stand_in else ''}{sample}"
+        """The name as it stands on pictures: a sample is called one too."""
+        return self.label + (f"\n{self.X.shape[0]:,} of {self.total_rows:,} rows" if self.total_rows > self.X.shape[0] else "")
 
     @property
     def fingerprint(self) -> str:

@@ -18,6 +18,7 @@ from dualgap import theory
 from dualgap.experiments.data import DataSet
 from dualgap.experiments.lab import Lab, Run
 from dualgap.experiments.record import Recorded
+from dualgap.experiments.table import number
 
 LAMBDAS = (1e-6, 1e-7, 1e-8, 1e-9)
 SIGMA, GAMMA, EPS = 1e-5, 1.0, 1e-3
@@ -101,6 +102,17 @@ def rows(cells: Cells) -> list[dict[str, Any]]:
                 }
             )
     return out
+
+
+def beside(table: Sequence[dict[str, Any]], passes: float) -> list[dict[str, Any]]:
+    """The rows of a table with the solvers beside each other: passes until P(w) was within eps of its minimum, and until they stopped."""
+    out: dict[tuple[str, float], dict[str, Any]] = {}
+    for row in table:
+        there = row["passes to P - min <= 1e-3"]
+        reached = f"more than {number(passes)}" if there is None else number(there)
+        stopped = f", stops at {number(row['passes'])}" if row["stopped"] else ""
+        out.setdefault((row["data"], row["lambda"]), {"data": row["data"], "lambda": row["lambda"]})[row["solver"]] = reached + stopped
+    return list(out.values())
 
 
 def bound_rows(cells: Cells, data: Sequence[DataSet]) -> list[dict[str, Any]]:

@@ -103,8 +103,18 @@ def _figure(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> s
         figure.draw(cells, data, settings, _pictures(options.output, name), log=log)
     bounds = figure.bound_rows(cells, data)
     write_csv(bounds, options.output / "bounds.csv")
-    ends = markdown([{k: v for k, v in row.items() if k != "notes"} for row in table])
-    return f"## Figure\n\n{figure.caption(data)}\n\n{ends}\n\n## Theorems\n\n{markdown(bounds)}"
+    parts = [
+        f"## Figure\n\n{figure.caption(data)}",
+        f"Passes until P(w) was within 1e-3 of its minimum.\n\n{markdown(_labelled(figure.beside(table, settings.passes), data))}",
+        f"## Theorems\n\n{markdown(_labelled(bounds, data))}",
+    ]
+    return "\n\n".join(parts)
+
+
+def _labelled(rows: Sequence[dict[str, Any]], data: Sequence[DataSet]) -> list[dict[str, Any]]:
+    """Rows in which stand-ins are called so."""
+    labels = {one.name: one.label for one in data}
+    return [row | {"data": labels[row["data"]]} for row in rows]
 
 
 def _scaling(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> str:
@@ -132,7 +142,9 @@ def _scaling(options: argparse.Namespace, data: Sequence[DataSet], lab: Any) -> 
     write_csv([point._asdict() for point in points], options.output / "scaling-points.csv")
     for one in data:
         scaling.draw(points, one, settings, _pictures(options.output, f"scaling-{one.name}"))
-    return f"## Run times of the introduction\n\n{markdown(table)}"
+    titles = {one.name: one.label for one in data}
+    what = "Exponent measured, in brackets that of the formula at the same points; the fewest and the most passes."
+    return f"## Run times of the introduction\n\n{what}\n\n{markdown(scaling.beside(table, titles))}"
 
 
 def _pictures(folder: Path, name: str) -> list[Path]:

@@ -152,12 +152,30 @@ def rows(points: Sequence[Point]) -> list[dict[str, Any]]:
                 "solver": solver,
                 "exponent, formula": round(exponent(at, [point.formula for point in reached]), 2) + 0.0 if fit else None,
                 "exponent, measured": round(exponent(at, [point.passes for point in reached]), 2) + 0.0 if fit else None,
-                "passes": f"{number(min(p.passes for p in line))} to {'more than ' if len(reached) < len(line) else ''}"
-                f"{number(max(p.passes for p in line))}",
+                "passes": _span(line, reached),
                 "points": f"{len(reached)} of {len(line)}",
             }
         )
     return out
+
+
+def _span(line: Sequence[Point], reached: Sequence[Point]) -> str:
+    """The fewest and the most passes; more than the limit where a point was not reached."""
+    least = f"{number(min(p.passes for p in reached))} to " if reached else ""
+    return f"{least}{'more than ' if len(reached) < len(line) else ''}{number(max(p.passes for p in line))}"
+
+
+def beside(table: Sequence[dict[str, Any]], titles: dict[str, str]) -> list[dict[str, Any]]:
+    """The rows of a table with the data sets beside each other: the exponent measured, in brackets that of the formula, and the passes."""
+    out: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in table:
+        place = row["problem"], row["against"], row["solver"]
+        measured, formula = row["exponent, measured"], row["exponent, formula"]
+        fit = "-" if measured is None else f"{measured:.2f} ({formula:.2f})"
+        out.setdefault(place, dict(zip(("problem", "against", "solver"), place, strict=True)))[titles[row["data"]]] = (
+            f"{fit}, {row['passes']}"
+        )
+    return list(out.values())
 
 
 def lines(points: Sequence[Point]) -> dict[tuple[str, str, str, str], list[Point]]:
@@ -178,8 +196,7 @@ def draw(points: Sequence[Point], data: DataSet, settings: Settings, files: Sequ
     for (name, problem, varied, solver), line in lines(points).items():
         if name == data.name:
             _line(panels[int(varied == "n"), list(TASKS).index(problem)], line, solver)
-    stand_in = " (STAND-IN)" if data.stand_in else ""
-    figure.suptitle(f"{data.name}{stand_in}: passes until P(w) is within $\\epsilon$ of its minimum", fontsize=12)
+    figure.suptitle(f"{data.label}: passes until P(w) is within $\\epsilon$ of its minimum", fontsize=12)
     key(figure, panels[0, 0])
     save(figure, files)
 
