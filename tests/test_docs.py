@@ -47,6 +47,11 @@ def test_there_are_pages():
     assert {"README.md", "own_losses.md", "kernels.md", "certificates.md"} <= {page.name for page in PAGES}
 
 
+def test_the_index_lists_every_page():
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages <= set(links(ROOT / "docs" / "README.md"))
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if any(kind == "python" for kind, _ in blocks(page))], ids=lambda page: page.name)
 def test_code_runs_and_prints_what_is_shown(page, tmp_path):
     code, shown, before = [], {}, ""

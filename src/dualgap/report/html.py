@@ -16,6 +16,7 @@ from dualgap.report.svg import SUPERSCRIPTS, legend, line_chart
 from dualgap.solution import Solution, Status, short
 
 Array = npt.NDArray[np.float64]
+LONG = ' class="long"'
 MOST_COEFFICIENTS, MOST_PER_CLASS, MOST_CLASSES = 20, 10, 30
 
 
@@ -72,7 +73,8 @@ def number(value: float, digits: int = 3) -> str:
 
 def cards(items: Iterable[tuple[str, str]]) -> str:
     """Numbers with names, in boxes."""
-    return '<dl class="cards">' + "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in items) + "</dl>"
+    shown = "".join(f"<div><dt>{escape(k)}</dt><dd{LONG if len(v) > 11 else ''}>{escape(v)}</dd></div>" for k, v in items)
+    return f'<dl class="cards">{shown}</dl>'
 
 
 def told_apart(primal: float, lower: float) -> int:
