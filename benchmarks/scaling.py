@@ -16,7 +16,7 @@ import math
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -134,22 +134,38 @@ def exponent(at: list[float], values: list[float]) -> float:
     return float(np.polyfit(np.log(at), np.log(values), 1)[0])
 
 
-def cost(timed: list[dict[str, Any]]) -> tuple[float, float, float]:
-    """Nanoseconds of a row and of a nonzero in a pass, by least squares of relative errors, and the largest such error."""
-    work = np.array([[row["n"], row["nonzeros"]] for row in timed], dtype=float)
+class Cost(NamedTuple):
+    """Nanoseconds of a row, a column and a nonzero in a pass, and the largest relative error of their sum."""
+
+    row: float
+    column: float
+    nonzero: float
+    error: float
+
+    def milliseconds(self, row: dict[str, Any]) -> float:
+        """What a pass should take."""
+        return 1e-6 * (self.row * row["n"] + self.column * row["d"] + self.nonzero * row["nonzeros"])
+
+    def __str__(self) -> str:
+        return f"{self.row:.0f} ns per row, {self.column:.1f} per column, {self.nonzero:.2f} per nonzero"
+
+
+def cost(timed: list[dict[str, Any]]) -> Cost:
+    """The parts of the time of a pass, by least squares of relative errors."""
+    work = np.array([[row["n"], row["d"], row["nonzeros"]] for row in timed], dtype=float)
     relative = work / np.array([[1e6 * row["ms per pass"]] for row in timed])
-    (row, nonzero), _ = nnls(relative, np.ones(len(timed)))
-    return float(row), float(nonzero), float(np.max(np.abs(relative @ [row, nonzero] - 1.0)))
+    parts, _ = nnls(relative, np.ones(len(timed)))
+    return Cost(*map(float, parts), float(np.max(np.abs(relative @ parts - 1.0))))
 
 
 def exponents(timed: list[dict[str, Any]], counted: list[dict[str, Any]]) -> list[str]:
     """Lines of Markdown: what a pass costs, and how passes grow."""
-    row, nonzero, error = cost(timed)
+    parts = cost(timed)
     whole = timed[: len(SIZES)]
     slope = exponent([r["nonzeros"] for r in whole], [r["ms per pass"] for r in whole])
     lines = [
-        f"A pass takes {row:.1f} ns per row and {nonzero:.2f} ns per nonzero, within {100.0 * error:.0f} % on all samples. With n "
-        f"varied, its time grows like the {slope:.2f}th power of the nonzeros.",
+        f"A pass takes {parts}, within {100.0 * parts.error:.0f} % on all samples. With n varied, its time grows like the nonzeros to the "
+        f"power {slope:.2f}.",
         "",
         "| passes | against | loss | exponent | of the bound | of the bound with logarithms |",
         "|---|---|---|---|---|---|",
@@ -162,8 +178,12 @@ def exponents(timed: list[dict[str, Any]], counted: list[dict[str, Any]]) -> lis
             full = exponent(at, [row["bound"] * row["logarithms"] for row in rows])
             for accuracy in ACCURACIES:
                 slope = exponent(at, [row[f"passes to {accuracy:g}"] for row in rows])
-                lines.append(f"| to {accuracy:g} | {varied} | {loss} | {slope + 0.0:.2f} | {bound + 0.0:.2f} | {full + 0.0:.2f} |")
+                lines.append(f"| to {accuracy:g} | {varied} | {loss} | {_rounded(slope)} | {_rounded(bound)} | {_rounded(full)} |")
     return lines
+
+
+def _rounded(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def markdown(rows: list[dict[str, Any]]) -> list[str]:
@@ -188,11 +208,10 @@ def draw(timed: list[dict[str, Any]], counted: list[dict[str, Any]], name: str, 
     axes = panels[0, 0]
     for label, rows, mark in (("n varied", timed[: len(SIZES)], "o"), ("d varied", timed[len(SIZES) :], "s")):
         axes.plot([r["nonzeros"] for r in rows], [r["ms per pass"] for r in rows], mark, label=label, color="#0072b2", mfc="none", mew=1.5)
-    row, nonzero, _ = cost(timed)
+    parts = cost(timed)
     for rows in (timed[: len(SIZES)], [*timed[len(SIZES) :], timed[SIZES.index(MIDDLE)]]):
-        fitted = [1e-6 * (row * r["n"] + nonzero * r["nonzeros"]) for r in rows]
-        axes.plot([r["nonzeros"] for r in rows], fitted, color="#888888", lw=1)
-    axes.plot([], [], color="#888888", lw=1, label=f"{row:.0f} ns per row + {nonzero:.1f} ns per nonzero")
+        axes.plot([r["nonzeros"] for r in rows], [parts.milliseconds(r) for r in rows], color="#888888", lw=1)
+    axes.plot([], [], color="#888888", lw=1, label=str(parts).replace(", ", "\n"))
     axes.set(xscale="log", yscale="log", xlabel="nonzeros", ylabel="milliseconds of a pass")
     for axes, varied in zip(panels.flat[1:], ("lambda", "n", "d"), strict=True):
         for loss in LOSSES:

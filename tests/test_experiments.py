@@ -382,6 +382,25 @@ def test_runs_at_the_limit_are_left_out_of_exponents():
     assert row["passes"] == "more than 500"
 
 
+def test_the_benchmark_of_scaling_times_what_it_says():
+    code = """
+import numpy as np, scipy.sparse as sp
+from benchmarks import scaling
+X, y = sp.random_array((300, 40), density=0.2, rng=np.random.default_rng(0), format="csr"), np.sign(np.arange(300) % 3 - 0.5)
+A, b = scaling.sample(X, y, 200, 0.5)
+assert A.shape == (200, 20) and abs(abs(A).power(2).sum(axis=1).max() - 1.0) < 1e-12
+bench = scaling.Bench(A, b)
+bench.turn()
+assert all(0.0 < least < np.inf for least in bench.least)
+sizes = [{"n": n, "d": d, "nonzeros": z} for n, d, z in ((10, 5, 40), (20, 5, 90), (20, 9, 70), (40, 9, 300), (50, 70, 800))]
+parts = scaling.cost([row | {"ms per pass": 1e-6 * (30 * row["n"] + 5 * row["d"] + 2 * row["nonzeros"])} for row in sizes])
+assert np.allclose(parts, (30, 5, 2, 0))
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[1])
+    assert done.stdout == "done\n", done.stderr
+
+
 # The command.
 
 
