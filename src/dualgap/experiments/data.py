@@ -3,12 +3,13 @@
 A folder may hold, in the order in which they are preferred:
 
 =========== ==================================================================================================
-astro-ph    astro-ph.svm and astro-ph.test.svm, svmlight text (.gz and .bz2 too); or arxiv_astro_ph.npz, a stand-in
+astro-ph    astro-ph.svm and astro-ph.test.svm, svmlight text (also .gz, .bz2, .xz, .zst); or arxiv_astro_ph.npz, a stand-in
 cov1        cov1.svm and cov1.test.svm; or covtype.npz; or what scikit-learn's fetch_covtype keeps
 CCAT        CCAT.svm and CCAT.test.svm; or what scikit-learn's fetch_rcv1 keeps; or arxiv_large.npz, a stand-in
 =========== ==================================================================================================
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 
 Array = npt.NDArray[np.float64]
 NAMES = ("astro-ph", "cov1", "CCAT")
-ENDINGS = ("", ".gz", ".bz2")
+ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
 COV1_ROWS, CCAT_TEST = 522_911, 23_149
 
 
@@ -65,7 +66,7 @@ class MissingDataError(FileNotFoundError):
     """A data set that is nowhere to be had, and how to get it."""
 
 
-def load(name: str, folder: Path | None, *, fetch: bool = False) -> DataSet:
+def load(name: str, folder: Path | None, *, fetch: bool = False, say: Callable[[str], object] = str) -> DataSet:
     """A data set, from a folder or from the internet.
 
     Parameters
@@ -75,6 +76,8 @@ def load(name: str, folder: Path | None, *, fetch: bool = False) -> DataSet:
         Where files lie, and where scikit-learn keeps what it fetches.
     fetch : bool
         Whether to fetch an original although the folder holds a stand-in.
+    say : function of a text
+        Told what takes long.
     """
     if name not in NAMES:
         raise ValueError(f"name must be one of {', '.join(map(repr, NAMES))}, got {name!r}")
@@ -87,6 +90,7 @@ def load(name: str, folder: Path | None, *, fetch: bool = False) -> DataSet:
     if packed is not None and packed.is_file() and (name != "CCAT" or not fetch):
         return _from_packed(name, packed)
     if name in _FETCHED:
+        say(f"Fetching {name} through scikit-learn, or what it has kept")
         return _fetched(name, folder)
     raise MissingDataError(
         f"there is no {name}{f' in {folder}' if folder else ''}, and it cannot be fetched. Name a folder with --data that holds it as "
@@ -105,17 +109,14 @@ def unit_rows(X: Any) -> Any:
 
 def _svmlight(name: str, folder: Path) -> DataSet | None:
     """A data set from text files, if the folder holds them."""
-    from sklearn.datasets import load_svmlight_file
+    from dualgap.data.svmlight import read_svmlight
 
     files = [[folder / f"{name}{part}.svm{ending}" for ending in ENDINGS] for part in ("", ".test")]
     train, test = (next((file for file in some if file.is_file()), None) for some in files)
     if train is None:
         return None
-    try:
-        X, y = load_svmlight_file(str(train))
-        rows = load_svmlight_file(str(test))[0].shape[0] if test is not None else 0
-    except ValueError as error:
-        raise ValueError(f"{train} or its test part is not svmlight text: {error}") from error
+    X, y = read_svmlight(train)
+    rows = len(read_svmlight(test)[1]) if test is not None else 0
     return DataSet(name, unit_rows(X), _signs(y, train), rows, train.name)
 
 
@@ -169,7 +170,9 @@ def _cov1(X: Any, y: npt.NDArray[Any], source: str) -> DataSet:
 def _fetched(name: str, folder: Path | None) -> DataSet:
     """A data set through scikit-learn, from its folder or the internet."""
     try:
-        return _FETCHED[name](None if folder is None else str(folder))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Retry downloading")
+            return _FETCHED[name](None if folder is None else str(folder))
     except OSError as error:  # no connection is a URLError, which is one
         ways = f"{_PACKED[name]} or svmlight text, {name}.svm, in the folder of --data"
         raise MissingDataError(

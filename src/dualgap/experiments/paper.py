@@ -62,7 +62,7 @@ def _experiments(options: argparse.Namespace, console: Any) -> None:
     data = []
     for name in options.datasets:
         console.print(f"Reading {name}", highlight=False)
-        data.append(load(name, options.data, fetch=options.fetch).sampled(rows, options.seed))
+        data.append(load(name, options.data, fetch=options.fetch, say=console.print).sampled(rows, options.seed))
     lab = Lab(options.output / "runs.jsonl", console)
     parts = {"data": _data, "figure": _figure, "scaling": _scaling}
     for part in PARTS:
