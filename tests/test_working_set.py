@@ -146,3 +146,16 @@ def test_unsuitable_problems_are_refused():
     ]:
         with pytest.raises(ValueError, match="WorkingSet"):
             dg.solve(X, target, loss=loss, penalty=penalty, solver=dg.WorkingSet())
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_a_gram_matrix_that_grows_is_that_of_its_columns_in_their_order(storage):
+    X, y = data(2)
+    X = X[:, :12]
+    problem, _ = make_problem(X if storage == "dense" else sp.csr_array(X), y, dg.Squared(), dg.L1(1e-2))
+    known, new = np.array([3, 1, 7, 0]), np.array([2, 4, 5, 6, 8, 9, 10, 11])
+    z = np.zeros(len(y))
+    first, _ = gram_matrix(problem, z, known)
+    grown, _ = gram_matrix(problem, z, np.concatenate([known, new]), first)
+    rows = np.column_stack([X[:, np.concatenate([known, new])], np.ones(len(y))])
+    np.testing.assert_allclose(grown, rows.T @ rows / len(y), rtol=1e-10, atol=1e-10)

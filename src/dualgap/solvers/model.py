@@ -48,7 +48,7 @@ def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | Non
 def _add_dense_gram(X: npt.NDArray[Any], weights: Array, columns: Columns, m: int, gram: Array) -> float:
     """The same from dense rows, in blocks."""
     n, k = len(weights), len(columns)
-    chosen: Any = slice(None) if k == X.shape[1] else columns
+    chosen: Any = slice(None) if np.array_equal(columns, np.arange(X.shape[1])) else columns  # a slice is read in place
     size = max(1, ENTRIES // (k + 1))
     root = np.sqrt(weights)
     block = np.empty((min(size, n), k + 1))
