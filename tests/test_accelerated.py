@@ -131,7 +131,7 @@ def test_what_is_changed_costs_half_of_the_tolerance(loss, penalty):
     problem, _ = make_problem(X, y, loss, penalty)
     null = primal_point(problem, np.zeros(problem.shape))
     run = Run(problem, null, tol=1e-2, max_passes=1e9, time_limit=None, callback=None, random_state=0)
-    changed, ridge, left = covered(problem, run, np.zeros(problem.alpha_shape))
+    changed, ridge, left = covered(problem, run)
     assert left == 0.5 * run.target
     at = dg.solve(X, y, loss=loss, penalty=penalty, tol=1e-5, max_passes=1e4).w
     w = np.vstack([at, np.zeros((1, 3))]) if problem.outputs else np.append(at, 0.0)

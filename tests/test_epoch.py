@@ -12,7 +12,7 @@ from dualgap.data.validation import make_problem
 from dualgap.kernels import ahead, gap
 from dualgap.kernels.epoch import Data, Prox, epoch, vector_epoch
 from dualgap.kernels.rules import OptionI
-from dualgap.kernels.scored import carried_by, entries_of, rows_above, scored_epoch, small_scores, vector_scored_epoch
+from dualgap.kernels.scored import ENOUGH, carried_by, entries_of, rows_above, scored_epoch, small_scores, vector_scored_epoch
 from dualgap.rows import as_rows
 
 KAPPA, FREE, CLASSES = 0.3, 0.7, 3
@@ -118,10 +118,16 @@ def test_scores_below_the_threshold_carry_about_the_part(n, seed, part):
     threshold, total = small_scores(scores, part, np.empty(4096))
     assert total == pytest.approx(squares.sum(), rel=1e-12)
     assert squares[scores < threshold].sum() <= part * total * (1.0 + 1e-12)
-    order, out = rng.permutation(n).astype(np.uint32), np.empty(n, np.uint32)
-    count = rows_above(scores, threshold, order, out)
-    np.testing.assert_array_equal(out[:count], order[scores[order] > threshold])
+    out = np.empty(n, np.uint32)
+    count = rows_above(scores, threshold, out)
+    np.testing.assert_array_equal(out[:count], np.flatnonzero(scores > threshold))
     assert carried_by(scores, out[:count]) == pytest.approx(squares[scores > threshold].sum(), rel=1e-12)
+
+
+def test_thresholds_of_many_scores_come_from_some_of_them():
+    scores = np.random.default_rng(0).lognormal(0.0, 1.0, 10 * ENOUGH).astype(np.float32)
+    threshold, total = small_scores(scores, 0.02, np.empty(4096))
+    assert 0.003 * total <= np.sum(scores[scores < threshold].astype(np.float64) ** 2) <= 0.05 * total
 
 
 @given(n=st.integers(1, 30), seed=st.integers(0, 1000))

@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualgap as dg
+from dualgap.certificate import primal_point
 from dualgap.data.validation import make_problem
 from dualgap.solvers.model import Model, gram_matrix
+from dualgap.solvers.newton import rough_start, tall
+from dualgap.solvers.run import Run
 
 PENALTIES = [
     dg.L2(1e-3),
@@ -47,6 +50,39 @@ def test_the_model_is_minimized(penalty, intercept):
         step = rng.standard_normal(5) * 10.0 ** rng.uniform(-6, 0)
         step[4] *= intercept
         assert model(v) <= model(v + step) + 1e-13
+
+
+@pytest.mark.parametrize("penalty", [dg.ElasticNet(1e-9, 1e-9), dg.ElasticNet(1e-4, 1e-9), dg.Box(dg.L2(1e-9), -0.1, 0.3)], ids=str)
+def test_a_model_with_dependent_columns_is_minimized_well_enough(penalty):
+    """One-hot columns depend on one another, but for the penalty: steps have to go through many kinks."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 10, (500, 4)) + 10 * np.arange(4)
+    X = sp.csr_array((np.ones(2000), codes.ravel().astype(np.int32), np.arange(0, 2001, 4, dtype=np.int32)), shape=(500, 40))
+    problem, _ = make_problem(X, np.sign(rng.standard_normal(500)), dg.Logistic(), penalty)
+    columns, w = np.arange(40), np.zeros(41)
+    gram, slope = gram_matrix(problem, np.zeros(500), columns)[0], problem.transposed_roughly(0.5 * problem.y)
+    model = Model(problem.penalty, columns, False, gram, slope, w)
+    v = model.minimizer(enough=1e-9)
+    assert model._gap(slope + model.gram @ v, v) <= 1e-9 + 1e-7 * -float(slope @ v)
+
+
+@pytest.mark.parametrize("loss", [dg.Logistic(), dg.SquaredHinge()], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("weights", [False, True])
+def test_samples_bring_a_cold_start_near(loss, weights):
+    """Newton's first steps are made on few rows; with them or without, the optimum is the same."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 6))
+    y = np.sign(X @ rng.standard_normal(6) + rng.standard_normal(4000))
+    weight = rng.uniform(0.0, 2.0, 4000) if weights else None
+    problem, _ = make_problem(X, y, loss, dg.L2(1e-4), sample_weight=weight)
+    assert tall(problem)
+    null = primal_point(problem, np.zeros(problem.shape))
+    run = Run(problem, null, tol=1e-6, max_passes=1e9, time_limit=None, callback=None, random_state=0)
+    optimum = dg.solve(X, y, loss=loss, penalty=dg.L2(1e-4), sample_weight=weight, solver="newton", tol=1e-10)
+    start = primal_point(problem, rough_start(problem, run)).value
+    assert optimum.status is dg.Status.CERTIFIED
+    assert start - optimum.primal <= 0.05 * (null.value - optimum.primal)
+    assert run.passes < 6.0
 
 
 @pytest.mark.parametrize("dense", [True, False])

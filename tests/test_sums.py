@@ -133,6 +133,23 @@ def test_an_infeasible_point_is_worth_what_it_can_be_scaled_to():
         assert np.isfinite(point.value)
 
 
+@pytest.mark.parametrize("penalty", [dg.L2(0.1), dg.ElasticNet(0.5, 0.1), dg.L1(0.5)], ids=lambda penalty: type(penalty).__name__)
+@pytest.mark.parametrize("loss", [dg.Squared(), dg.Softmax()], ids=lambda loss: type(loss).__name__)
+def test_the_sum_for_a_search_is_that_of_the_certificate(penalty, loss):
+    problem, rng = made(loss, penalty=penalty)
+    for size in (0.01, 1.0):
+        a = rng.uniform(-size, size, problem.shape)
+        np.testing.assert_allclose(problem.penalty_conjugate_estimate(a, 0.7), problem.penalty_conjugate(a, 0.7), rtol=1e-14)
+
+
+def test_scores_of_no_coefficients_are_the_intercept():
+    for loss in (dg.Squared(), dg.Softmax()):
+        problem, rng = made(loss)
+        w = np.zeros(problem.shape)
+        w[D] = rng.standard_normal(problem.shape[1:])
+        np.testing.assert_array_equal(problem.scores(w, slice(7, 40)), np.broadcast_to(w[D], (33, *problem.shape[1:])))
+
+
 @given(top=st.floats(-2.0, 3.0))
 @settings(max_examples=50, deadline=None)
 def test_golden_section(top):

@@ -24,11 +24,12 @@ import numpy.typing as npt
 
 from dualgap import multiclass
 from dualgap.kernels import gap
-from dualgap.problem import Problem
+from dualgap.problem import Problem, is_ridge
 
 Array = npt.NDArray[np.float64]
 EPS = 4.0 * float(np.finfo(np.float64).eps)
 UNBALANCED = 1e-6
+NEARLY_ONE = 0.99
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -78,22 +79,23 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -
     """The best dual point that alpha gives, with the help of the best primal point and of the objective of the null model."""
     alpha, a = balanced(problem, alpha)
     unheld = problem.unheld
-    excess = np.where(_infinite(problem, a), a[unheld], 0.0)  # what rounding leaves
-    unbalanced = 2.0 * float(np.sum(np.abs(excess * best.w[unheld]))) + (EPS * null if len(unheld) else 0.0)
-    a[unheld] -= excess
-    zero = problem.mean_conjugate(alpha, 0.0)[0]
-    budget = best.value + zero
+    unbalanced = 0.0
+    if len(unheld):
+        excess = np.where(_infinite(problem, a), a[unheld], 0.0)  # what rounding leaves
+        unbalanced = 2.0 * float(np.sum(np.abs(excess * best.w[unheld]))) + EPS * null
+        a[unheld] -= excess
+    budget = best.value + problem.mean_floor
     radius = problem.radius(budget)
 
-    def at(scale: float) -> DualPoint:
-        conjugate, size, sensitivity = problem.mean_conjugate(alpha, scale)
+    def at(scale: float, conjugate: float, size: float, sensitivity: float) -> DualPoint:
         penalty = _penalty_conjugate(problem, a, scale, budget)
         reach = math.hypot(min(radius, _reach(problem, penalty, a, scale)), problem.edge)
         doubt = EPS * (size + problem.penalty_size(penalty) + (reach * sensitivity if scale > 0.0 else 0.0))
         return DualPoint(alpha, scale, -conjugate - penalty, doubt + unbalanced, a)
 
-    points = [at(1.0)]
-    points += [at(scale) for scale in _scales(problem, alpha, a, zero)]
+    sums = problem.mean_conjugate(alpha)
+    points = [at(1.0, *sums)]
+    points += [at(scale, *problem.mean_conjugate(alpha, scale)) for scale in _scales(problem, alpha, a, sums[0])]
     return max(points, key=lambda point: point.value - point.doubt)
 
 
@@ -118,15 +120,19 @@ def _penalty_conjugate(problem: Problem, a: Array, scale: float, budget: float) 
     return budget * max(0.0, scale * float(problem.penalty.polar(a[: problem.d])) - 1.0)
 
 
-def _scales(problem: Problem, alpha: Array, a: Array, zero: float) -> list[float]:
-    """Scales below 1 that may give a better dual objective."""
-    if math.isfinite(problem.penalty_conjugate(a)):
-        slope = problem.mean_conjugate(alpha)[0] - zero
+def _scales(problem: Problem, alpha: Array, a: Array, conjugate: float) -> list[float]:
+    """Scales below 1 that may give a better dual objective, whose loss part at scale 1 is minus `conjugate`."""
+    zero = problem.mean_floor
+    if math.isfinite(problem.penalty_conjugate_estimate(a, 1.0)):
+        slope = conjugate - zero
+        if is_ridge(problem.penalty):
+            vertex = -0.5 * slope / (problem.penalty_conjugate_estimate(a, 1.0) or math.inf)
+            return [vertex] if 0.0 < vertex < NEARLY_ONE else []
 
         def bound(s: float) -> float:
-            return -s * slope - problem.penalty_conjugate(a, s)
+            return -s * slope - problem.penalty_conjugate_estimate(a, s)
 
-        return [golden(bound, 0.0, 1.0)] if bound(0.99) > bound(1.0) else []
+        return [golden(bound, 0.0, 1.0)] if bound(NEARLY_ONE) > bound(1.0) else []
     largest = feasible_scale(problem, a)
     half = problem.mean_conjugate(alpha, 0.5 * largest)[0]
     whole = problem.mean_conjugate(alpha, largest)[0]
@@ -147,7 +153,7 @@ def feasible_scale(problem: Problem, a: Array) -> float:
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        if math.isfinite(problem.penalty_conjugate(a, middle)):
+        if math.isfinite(problem.penalty_conjugate_estimate(a, middle)):
             low = middle
         else:
             high = middle

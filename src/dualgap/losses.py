@@ -23,6 +23,7 @@ from dualgap import formulas
 from dualgap.formulas import traits
 
 TINY = 1e-300
+SMALL = 1e-2
 
 
 @traits(labels="real", smoothness=1.0, quadratic=True)
@@ -241,14 +242,30 @@ class Quantile(NamedTuple):
         return self.level - 1.0, self.level
 
 
+def odds_move(t: float, q: float, newton: float) -> float:
+    """The move from the log-odds of t to the r with r + m + q (sigma(r) - t_0) = 0, to fourth order in the Newton step there."""
+    v, b = t * (1.0 - t), 1.0 - 2.0 * t
+    k = q * v / (1.0 + q * v)
+    a2, a3, a4 = 0.5 * k * b, k * (1.0 - 6.0 * v) / 6.0, k * b * (1.0 - 12.0 * v) / 24.0
+    b2 = a2 * a2
+    return newton * (1.0 - newton * (a2 - newton * (2.0 * b2 - a3 + newton * (5.0 * a2 * (a3 - b2) - a4))))
+
+
+def sigmoid_beyond(t: float, move: float) -> float:
+    """sigma(r + move), where sigma(r) = t, to fourth order in a small move."""
+    v, b = t * (1.0 - t), 1.0 - 2.0 * t
+    return t + v * move * (1.0 + move * (0.5 * b + move * ((1.0 - 6.0 * v) / 6.0 + move * b * (1.0 - 12.0 * v) / 24.0)))
+
+
 @traits(labels="sign", smoothness=4.0)
 class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(-y z)).
 
-    With t = -y b: phi*(b) = t log t + (1 - t) log(1 - t) on 0 <= t <= 1; gamma = 4. The exact step solves r + y z + q (sigma(r) - t) = 0
-    for the log-odds r of the new t. Reflected so that the root is at most 0, where the left side is convex, Newton's method converges from
-    any start (in a bracket it may cycle between the two ends when q is large): one step may pass the root, those after it descend to it. A
-    move below 1 is Halley's, and after the last one sigma follows by its Taylor series, which leaves an error of about move^3.
+    With t = -y b: phi*(b) = t log t + (1 - t) log(1 - t) on 0 <= t <= 1; gamma = 4. The exact step solves
+    r + y z + q (sigma(r) - t) = 0 for the log-odds r of the new t. A small move from the log-odds of the old t, as nearly all are after
+    some passes, follows from Taylor series, and leaves an error of about move^5. Otherwise the equation is reflected so that the root is at
+    most 0, where the left side is convex and Newton's method converges from any start (in a bracket it may cycle between the two ends when
+    q is large): one step may pass the root, those after it descend to it, with the help of the series where they are below 1.
 
     Examples
     --------
@@ -258,7 +275,7 @@ class Logistic(NamedTuple):
 
     def value(self, z: float, y: float) -> float:
         m = y * z
-        return math.log1p(math.exp(-m)) if m > 0.0 else math.log1p(math.exp(m)) - m
+        return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
 
     def derivative(self, z: float, y: float) -> float:
         m = y * z
@@ -278,29 +295,27 @@ class Logistic(NamedTuple):
     def dual_step(self, alpha: float, y: float, z: float, q: float) -> float:
         t = alpha * y
         m = y * z
+        inside = 0.0 < t < 1.0
+        r = math.log(t / (1.0 - t)) if inside else 0.0
+        newton = -(r + m) / (1.0 + q * t * (1.0 - t))
+        if inside and abs(newton) <= SMALL:
+            return sigmoid_beyond(t, odds_move(t, q, newton)) * y
         reflected = m + q * (0.5 - t) < 0.0
         if reflected:
-            t, m = 1.0 - t, -m
-        if 0.0 < t < 1.0:
-            # the Newton step from the log-odds of t, where the sigmoid is known
-            r = math.log(t / (1.0 - t))
-            r -= (r + m) / (1.0 + q * t * (1.0 - t))
-        else:
-            r = q * t - m
+            t, m, r, newton = 1.0 - t, -m, -r, -newton
+        r = r + newton if inside else q * t - m
         s = 0.0
         for _ in range(100):
             r = max(-745.0, min(0.0, r))
             e = math.exp(r)
             s = e / (1.0 + e)
-            slope = 1.0 + q * s * (1.0 - s)
-            move = -(r + m + q * (s - t)) / slope
-            if abs(move) < 1.0:
-                move /= 1.0 + 0.5 * move * (1.0 - 2.0 * s) * (1.0 - 1.0 / slope)
-            if r == -745.0 and move < 0.0:
+            newton = -(r + m + q * (s - t)) / (1.0 + q * s * (1.0 - s))
+            if r == -745.0 and newton < 0.0:
                 s = 0.0
                 break
-            if abs(move) <= 5e-4:
-                s += s * (1.0 - s) * move * (1.0 + 0.5 * (1.0 - 2.0 * s) * move)
+            move = odds_move(s, q, newton) if abs(newton) < 1.0 else newton
+            if abs(newton) <= SMALL:
+                s = sigmoid_beyond(s, move)
                 break
             r += move
         return (1.0 - s if reflected else s) * y
@@ -468,3 +483,6 @@ class Smoothed(NamedTuple):
     def domain(self, y: float) -> tuple[float, float]:
         bounds: tuple[float, float] = formulas.domain(self.loss, 0.0, y)
         return bounds
+
+
+HELPERS = (odds_move, sigmoid_beyond)

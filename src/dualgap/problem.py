@@ -7,6 +7,7 @@ Coefficients and scores travel as one array with the intercept last, so that the
 columns as the loss has outputs; a scalar loss has arrays of one dimension.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -197,8 +198,22 @@ class Problem:
         return float(total), float(sensitivity)
 
     def _summed(self, part: Callable[[slice], tuple[float, float]]) -> Total:
-        parts = np.array([part(rows) for rows in self.blocks()])
-        return Total(float(parts[:, 0].sum()), float(parts[:, 1].sum()))
+        parts = [part(rows) for rows in self.blocks()]
+        return Total(math.fsum(total for total, _ in parts), math.fsum(doubt for _, doubt in parts))
+
+    @cached_property
+    def mean_floor(self) -> float:
+        """The weighted mean of phi*(0), minus the least value of the loss."""
+        if self.outputs:
+            return self.mean_conjugate(np.zeros(self.alpha_shape), 0.0)[0]
+        zeros = np.zeros(min(self.n, BLOCK))
+
+        def part(rows: slice) -> tuple[float, float]:
+            y, share, norms2 = self.y[rows], self.share[rows], self.norms2[rows]
+            sums: tuple[float, float, float] = gap.conjugate_sum(self.loss, zeros[: len(y)], 0.0, y, share, norms2)
+            return sums[:2]
+
+        return self._summed(part).value
 
     def mean_conjugate(self, alpha: Array, scale: float = 1.0) -> tuple[float, float, float]:
         """The weighted mean of phi*(-scale alpha), that of its absolute value, and that of |alpha| |x|."""
@@ -211,6 +226,12 @@ class Problem:
         a, low = np.zeros(self.shape), np.zeros(self.shape)
         (gap.vector_transposed if self.outputs else gap.transposed)(self.rows, self.share, alpha, a, low)
         a += low
+        return a
+
+    def transposed_roughly(self, alpha: Array) -> Array:
+        """The same for one output with plain sums: a direction, no certificate."""
+        a = np.zeros(self.shape)
+        gap.transposed_roughly(self.rows, self.share, alpha, a)
         return a
 
     def dual_points(self, w: Array, out: Array) -> Array:
@@ -240,6 +261,12 @@ class Problem:
             return float(self.penalty.total_conjugate(scale * a))
         return float(gap.penalty_conjugate_sum(self.penalty, a.reshape(self.d, -1), scale))
 
+    def penalty_conjugate_estimate(self, a: Array, scale: float) -> float:
+        """R*(scale a) up to rounding, for a search."""
+        if formulas.penalty_is_coupled(self.penalty):
+            return self.penalty_conjugate(a, scale)
+        return float(gap.penalty_conjugate_estimate(self.penalty, a[: self.d].reshape(self.d, -1), scale))
+
     def penalty_size(self, value: float) -> float:
         """The size of the terms that a value of the penalty or of its conjugate is made of."""
         return abs(value) + float(getattr(self.penalty, "cancelled", lambda d: 0.0)(self.d))
@@ -256,6 +283,11 @@ def column_factors(penalty: Any) -> Array | None:
     if "factors" in penalty._fields:
         return np.asarray(penalty.factors)
     return column_factors(penalty.penalty) if "penalty" in penalty._fields else None
+
+
+def is_ridge(penalty: Any) -> bool:
+    """Whether a penalty is l2/2 |w|^2."""
+    return penalty._fields in (("l2",), ("l1", "l2")) and getattr(penalty, "l1", 0.0) == 0.0 and penalty.l2 > 0.0
 
 
 def innermost(penalty: Any) -> Any:

@@ -36,7 +36,7 @@ from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 from numba.extending import overload
 
-from dualgap import formulas, multiclass, penalties
+from dualgap import formulas, losses, multiclass, penalties
 from dualgap.kernels import rules
 
 FASTMATH = frozenset({"contract", "reassoc", "nsz", "arcp"})
@@ -324,5 +324,5 @@ resolved(formulas.primal, _per_coefficient("primal", lambda f: lambda penalty, u
 resolved(formulas.moved, _moved)
 resolved(formulas.domain, _domain)
 resolved(formulas.curvature, _curvature)
-for _helper in (*rules.HELPERS, *multiclass.HELPERS, *penalties.HELPERS):
+for _helper in (*rules.HELPERS, *losses.HELPERS, *multiclass.HELPERS, *penalties.HELPERS):
     jitable(_helper)

@@ -64,6 +64,20 @@ def transposed(rows: Any, share: Any, alpha: Any, a: Any, low: Any) -> None:
             a[d] += c
 
 
+@kernel
+def transposed_roughly(rows: Any, share: Any, alpha: Any, a: Any) -> None:
+    """a = X'(share alpha), the sum of share alpha last, by plain sums."""
+    d = a.shape[0] - 1
+    total = 0.0
+    for r in range(alpha.shape[0]):
+        c = share[r] * alpha[r]
+        i = np.uint64(r)
+        for t in range(first(rows, i), last(rows, i)):
+            a[column(rows, t)] += c * entry(rows, i, t)
+        total += c
+    a[d] = total
+
+
 @exact_kernel
 def vector_transposed(rows: Any, share: Any, alpha: Any, a: Any, low: Any) -> None:
     """The same for alpha with k columns."""
@@ -239,6 +253,16 @@ def differences(p: Any, q: Any, r: Any, s: Any) -> float:
     for j in range(p.shape[0]):
         for m in range(p.shape[1]):
             total += (p[j, m] - q[j, m]) * (r[j, m] - s[j, m])
+    return total
+
+
+@kernel
+def penalty_conjugate_estimate(penalty: Any, a: Any, scale: float) -> float:
+    """R*(scale a) for a search: its sum is plain, several elements at a time."""
+    total = 0.0
+    for j in range(a.shape[0]):
+        for m in range(a.shape[1]):
+            total += formulas.penalty_conjugate(penalty, scale * a[j, m], j)
     return total
 
 

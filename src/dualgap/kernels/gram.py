@@ -142,3 +142,46 @@ def go(penalty: Any, columns: Any, v: Any, step: Any, length: float, out: Any) -
         if j < k:
             total += formulas.penalty_value(penalty, new, columns[j])
     return total
+
+
+@kernel
+def model_gap(penalty: Any, columns: Any, v: Any, at: Any) -> float:
+    """R(v) + R*(-at) + v'at: how far v is from the minimizer of a convex function plus R, whose gradient there is `at`."""
+    total = 0.0
+    for k in range(columns.shape[0]):
+        j = columns[k]
+        total += formulas.penalty_value(penalty, v[k], j) + formulas.penalty_conjugate(penalty, -at[k], j) + v[k] * at[k]
+    return total
+
+
+@kernel
+def line_search(penalty: Any, columns: Any, v: Any, step: Any, linear: float, square: float, out: Any) -> float:
+    """out = v + length step for the length in 0 .. 1 with the least linear length + square/2 length^2 + R, to a part in 1e5; R there."""
+    k = v.shape[0] - 1
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    low, high = 0.0, 1.0
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a = linear * a + 0.5 * square * a * a + value_along(penalty, columns, v, step, a)
+    at_b = linear * b + 0.5 * square * b * b + value_along(penalty, columns, v, step, b)
+    for _ in range(24):
+        if at_a > at_b:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = linear * b + 0.5 * square * b * b + value_along(penalty, columns, v, step, b)
+        else:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = linear * a + 0.5 * square * a * a + value_along(penalty, columns, v, step, a)
+    length = a if at_a < at_b else b
+    for j in range(k + 1):
+        out[j] = v[j] + (length * step[j] if j < step.shape[0] else 0.0)
+    return float(value_along(penalty, columns, v, step, length))
+
+
+@jitable
+def value_along(penalty: Any, columns: Any, v: Any, step: Any, length: float) -> float:
+    """R of v + length step."""
+    total = 0.0
+    for j in range(columns.shape[0]):
+        total += formulas.penalty_value(penalty, v[j] + length * step[j], columns[j])
+    return float(total)

@@ -15,7 +15,7 @@ from dualgap.kernels.ahead import look_ahead
 from dualgap.kernels.compile import kernel
 from dualgap.rows import axpy, axpys, cost_row, dot, dots, first, last
 
-BUCKETS = 4096
+BUCKETS, ENOUGH = 4096, 1 << 14
 
 
 @kernel
@@ -67,19 +67,24 @@ def vector_scored_epoch(data: Any, prox: Any, alpha: Any, u: Any, order: Any, sc
 
 @kernel
 def small_scores(scores: Any, part: float, buckets: Any) -> tuple[float, float]:
-    """A threshold below which the squares carry about `part` of their total, from a histogram of their exponents, and the total."""
+    """A threshold below which the squares carry about `part` of their total, and the total.
+
+    The threshold comes from a histogram of the exponents of some ten thousand squares.
+    """
     buckets[:] = 0.0
-    total = 0.0
+    total, some = 0.0, 0.0
     for i in range(scores.shape[0]):
+        total += np.float64(scores[i]) * np.float64(scores[i])
+    for i in range(0, scores.shape[0], 1 + scores.shape[0] // ENOUGH):
         square = np.float64(scores[i]) * np.float64(scores[i])
         if square > 0.0:
-            total += square
+            some += square
             mantissa, exponent = math.frexp(square)
             buckets[2 * (exponent + 1023) + (1 if mantissa >= 0.75 else 0)] += square
     carried = 0.0
     for b in range(buckets.shape[0]):
         carried += buckets[b]
-        if carried > part * total:
+        if carried > part * some:
             return math.sqrt(math.ldexp(0.75 if b % 2 else 0.5, b // 2 - 1023)), total
     return 0.0, total
 
@@ -104,11 +109,10 @@ def entries_of(rows: Any, chosen: Any) -> int:
 
 
 @kernel
-def rows_above(scores: Any, threshold: float, order: Any, out: Any) -> int:
-    """The rows of `order`, in that order, whose score is above the threshold."""
+def rows_above(scores: Any, threshold: float, out: Any) -> int:
+    """The rows whose score is above the threshold."""
     count = 0
-    for t in range(order.shape[0]):
-        if scores[order[t]] > threshold:
-            out[count] = order[t]
-            count += 1
+    for i in range(scores.shape[0]):
+        out[count] = i
+        count += scores[i] > threshold
     return count

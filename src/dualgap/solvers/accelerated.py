@@ -82,7 +82,7 @@ class AcceleratedProxSDCA:
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """The procedure from alpha, an outer iteration at a time."""
         original = problem
-        problem, added, left = covered(problem, run, alpha)
+        problem, added, left = covered(problem, run)
         size: dict[str, Any] = {
             "n": problem.n,
             "radius": sqrt(problem.radius2),

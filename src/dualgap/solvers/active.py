@@ -25,15 +25,15 @@ class ActiveRows:
         self.nonzeros = float(getattr(problem.X, "nnz", problem.n * problem.d)) or 1.0
         self.buckets = np.zeros(BUCKETS)
 
-    def choose(self, order: npt.NDArray[Any]) -> bool:
-        """Choose anew after a full epoch in this order; True if the chosen rows deserve a step of their own.
+    def choose(self) -> bool:
+        """Choose anew after a full epoch; True if the chosen rows deserve a step of their own.
 
         They do if they are few, and if those chosen last time carried at least half of what was gained this time.
         """
         carried = float(carried_by(self.scores, self.chosen()))
         threshold, total = small_scores(self.scores, SMALL, self.buckets)
         kept = not self.trusted or carried >= 0.5 * total
-        self.count = int(rows_above(self.scores, threshold, order, self.rows))
+        self.count = int(rows_above(self.scores, threshold, self.rows))
         self.part = int(entries_of(self.matrix, self.chosen())) / self.nonzeros
         self.trusted = kept and self.few
         return self.trusted
@@ -44,5 +44,5 @@ class ActiveRows:
         return self.part <= FEW
 
     def chosen(self) -> npt.NDArray[Any]:
-        """The chosen rows."""
+        """The chosen rows, in any order."""
         return self.rows[: self.count]

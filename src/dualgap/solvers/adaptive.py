@@ -17,7 +17,7 @@ e. With fewer rows than twice the columns plain Prox-SDCA is tried first, and la
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -150,6 +150,7 @@ class _Adaptive:
         self.ledger = Ledger(float(problem.penalty.convexity), self.ascent.moving, self.ascent.held / self.effort.kappa)
         self.ledger.restart(self.w, run.best.value)
         self.setbacks = 0
+        self.estimate, self.excess = 0.0, 0.5
         self.checked = run.passes
         self.probe_at = 10.0
         self.gaps: list[tuple[float, float]] = []
@@ -213,7 +214,7 @@ class _Adaptive:
         ascent, effort, active = self.ascent, self.effort, self.active
         duals = [ascent.subproblem_dual()] if effort.epochs > 1 else []
         loss = ascent.scored_sweep(ascent.shuffle(), active.scores)
-        self.alone = active.choose(ascent.order)
+        self.alone = active.choose()
         for epoch in range(1, effort.epochs):
             if epoch <= 2:
                 duals.append(ascent.subproblem_dual())
@@ -251,7 +252,8 @@ class _Adaptive:
         """Whether a certificate is worth its pass: it is likely to be the last, the objective has risen, or it has been long."""
         run = self.run
         dual = -conjugate - self.problem.penalty_conjugate(self.ascent.a)
-        if primal - max(dual, run.best_dual_value) <= 2.0 * run.target:
+        self.estimate = primal - max(dual, run.best_dual_value)
+        if self.excess * self.estimate <= run.target:
             return True
         risen = primal > run.best.value + 1e-3 * abs(run.best.value) and run.passes >= self.checked + 4.0
         return risen or run.due
@@ -262,6 +264,7 @@ class _Adaptive:
         best_before = run.best.value
         value = run.certify(self.w, self.ascent.alpha)
         self.checked = run.passes
+        self.excess = min(1.5, max(0.5, run.gap / self.estimate if self.estimate > 0.0 else 0.5))
         r = max(value - c, 0.0) / (0.5 * effort.kappa * ledger.inner(self.w, y, self.w, y) + 1e-300)
         deficit, credit = ledger.deficit(value), ledger.credit(min(value, best_before))
         if deficit > credit and run.gap > 1e-13 * abs(value):
@@ -310,7 +313,7 @@ class _Adaptive:
         """Plain Prox-SDCA for as long as it goes well, if it did; whether it moved the iterate."""
         run, moved = self.run, bool(self.plain)
         while self.plain and run.going:
-            self._plain_epochs(max(2, int(0.25 * (run.passes - self.plain[0][0]))), 0.0)
+            self._plain_epochs(max(2, ceil(run.next_check - run.passes)), 0.0)
             old = [gap for passes, gap in self.plain if passes <= run.passes - 6.0]
             self.plain = [*self.plain, (run.passes, run.gap)] if not old or run.gap * 1.5**6 <= old[-1] else []
         self.checked = run.passes

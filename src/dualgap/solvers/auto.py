@@ -6,8 +6,8 @@
    smooth is taken as it is, with its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so
    ill-conditioned that this was ahead on every one tried.
 4. With at most 1024 features, or rows, times classes, proximal Newton on the Gram matrix of these takes over where it is expected to end
-   sooner, inside the proximal point method where the loss is not smooth. It comes first for least squares, which one step solves, and
-   where all of its steps take less than a millisecond.
+   sooner, inside the proximal point method where the loss is not smooth. It comes first for least squares, which one step solves, where
+   all of its steps take less than a millisecond, and where they are cheap and a sample of the rows brings it near the solution.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from dualgap.problem import Problem
 from dualgap.solvers.accelerated import AcceleratedProxSDCA
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.joint_newton import JointNewton
-from dualgap.solvers.newton import GramNewton
+from dualgap.solvers.newton import GramNewton, tall
 from dualgap.solvers.prox_sdca import ProxSDCA
 from dualgap.solvers.proximal_point import ProximalPoint
 from dualgap.solvers.race import Race
@@ -31,7 +31,7 @@ from dualgap.solvers.run import Run
 from dualgap.solvers.working_set import WorkingSet
 
 Array = npt.NDArray[np.float64]
-FEW, FEW_PASSES, AT_ONCE, FRACTION = 1024, 40.0, 1e5, 300.0
+FEW, FEW_PASSES, CHEAP, AT_ONCE, FRACTION = 1024, 40.0, 20.0, 1e5, 300.0
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,10 @@ class Auto:
         newton = newton_for(problem)
         if newton is None:
             return race
-        entries = getattr(problem.X, "nnz", problem.n * problem.d)
-        quadratic = getattr(problem.loss, "quadratic", False) and newton.price(problem) <= FEW_PASSES
-        return newton if quadratic or newton.price(problem) * entries <= AT_ONCE else Relay(race, newton)
+        price, entries = newton.price(problem), getattr(problem.X, "nnz", problem.n * problem.d)
+        quadratic = getattr(problem.loss, "quadratic", False) and price <= FEW_PASSES
+        sampled = isinstance(newton, GramNewton) and price <= CHEAP and tall(problem)
+        return newton if quadratic or sampled or price * entries <= AT_ONCE else Relay(race, newton)
 
     def _few_coefficients(self, problem: Problem, run: Run, strength: float) -> bool:
         """Whether the penalty makes most coefficients zero, on a problem on which that is what matters."""

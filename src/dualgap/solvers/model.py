@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, go
-from dualgap.problem import Problem, with_free
+from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, go, line_search, model_gap
+from dualgap.problem import Problem, is_ridge, with_free
 
 Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
 RELIEF = RELATIVE = 1e-13
-STEADY, SWEEPS, MOST_SWEEPS, MOST_ROUNDS, SHORTEST = 5, 200, 2000, 100, 1e-3
+NEARLY, GAINED = 0.25, 1e-7
+STEADY, SWEEPS, MOST_SWEEPS, MOST_ROUNDS = 5, 200, 2000, 100
 EPS = float(np.finfo(float).eps)
 ENTRIES = 1 << 20
 
@@ -33,7 +34,7 @@ def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | Non
     # where a loss is linear, a trace of the curvature it may have elsewhere keeps the model of every coefficient bounded
     np.maximum(weights, RELIEF / problem.loss.smoothness * problem.share, out=weights)
     gram = np.zeros((k + 1, k + 1))
-    if isinstance(problem.X, np.ndarray):
+    if nearly_dense(problem):
         products = _add_dense_gram(problem.X, weights, columns, m, gram)
     else:
         position = np.full(problem.d, -1, dtype=np.int32)
@@ -42,11 +43,18 @@ def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | Non
         products = float(add_gram(problem.rows, weights, position, m, np.empty(room, dtype=np.uint32), np.empty(room), gram))
     if known is not None:
         gram[:m, :m], gram[-1, :m] = known[:-1, :-1], known[-1, :-1]
+    elif nearly_dense(problem):
+        return gram, products
     return np.asarray(np.tril(gram) + np.tril(gram, -1).T), products
 
 
-def _add_dense_gram(X: npt.NDArray[Any], weights: Array, columns: Columns, m: int, gram: Array) -> float:
-    """The same from dense rows, in blocks."""
+def nearly_dense(problem: Problem) -> bool:
+    """Whether products of matrices are faster than those of the entries of each row."""
+    return isinstance(problem.X, np.ndarray) or problem.X.nnz >= NEARLY * problem.n * problem.d
+
+
+def _add_dense_gram(X: Any, weights: Array, columns: Columns, m: int, gram: Array) -> float:
+    """The same from rows that are dense or nearly so, in blocks."""
     n, k = len(weights), len(columns)
     chosen: Any = slice(None) if np.array_equal(columns, np.arange(X.shape[1])) else columns  # a slice is read in place
     size = max(1, ENTRIES // (k + 1))
@@ -55,7 +63,8 @@ def _add_dense_gram(X: npt.NDArray[Any], weights: Array, columns: Columns, m: in
     for start in range(0, n, size):
         rows = slice(start, min(n, start + size))
         part = block[: rows.stop - start]
-        np.multiply(X[rows, chosen], root[rows, None], out=part[:, :k])
+        entries = X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()
+        np.multiply(entries[:, chosen], root[rows, None], out=part[:, :k])
         part[:, k] = root[rows]
         gram[m:] += part[:, m:].T @ part
     return float(n * (k - m) * k)
@@ -73,22 +82,26 @@ class Model:
     w: Array
 
     def __post_init__(self) -> None:
-        self.gram[np.diag_indices_from(self.gram)] *= 1.0 + RELIEF
+        self.gram.flat[:: len(self.gram) + 1] *= 1.0 + RELIEF
         self.penalty = with_free(self.penalty, 0.0)
         self.size = len(self.w) if self.free else len(self.w) - 1
 
-    def minimizer(self, accuracy: float = 0.0) -> Array:
+    def minimizer(self, accuracy: float = 0.0, enough: float = 0.0) -> Array:
         """The minimizer, up to coordinates that are worth moving less than `accuracy`, measured in the root of what a move gains.
 
-        Coordinate descent finds which coefficients are zero or at a bound; a semismooth Newton step on v_j = argmin over coordinate j,
-        which is exact once that is known, does the rest. Coefficients that would change their sign stop at zero, for coordinate descent
-        to decide.
+        With `enough`, a point whose duality gap in the model is that, or a small part of what was gained, will do. One linear system gives
+        the minimizer where the penalty is a ridge. Elsewhere coordinate descent finds which coefficients are zero or at a bound; a
+        semismooth Newton step on v_j = argmin over coordinate j, which is exact once that is known, does the rest. Coefficients that would
+        change their sign stop at zero, for coordinate descent to decide; if that makes things worse, as where columns are nearly dependent,
+        the best point on the way is taken instead.
         """
+        if is_ridge(self.penalty):
+            return self._ridge_minimizer()
         residual, response = np.zeros(self.size), np.zeros(self.size)
         v, trial, sweeps, steady = self.w.copy(), np.empty_like(self.w), SWEEPS, STEADY
         at = self.slope.copy()
         first = left = self._distance(at, v, residual, response)
-        value = np.inf
+        start, value = go(self.penalty, self.columns, v, residual[:0], 0.0, trial), np.inf
         for _ in range(MOST_ROUNDS):
             descend(self.gram, at, self.penalty, self.columns, v, self.free, sweeps, steady)
             at = self._gradient(v)
@@ -96,16 +109,43 @@ class Model:
             value_before, value = value, self._value(at, v, go(self.penalty, self.columns, v, residual[:0], 0.0, trial))
             if left <= max(RELATIVE * first, accuracy) or (value >= value_before and left > 0.5 * left_before):
                 break
-            step, length = semismooth_step(self.gram[: self.size, : self.size], residual, response), 1.0
-            while step is not None and length > SHORTEST:
-                penalty = go(self.penalty, self.columns, v, step, length, trial)
+            if enough > 0.0 and self._gap(at, v) <= max(enough, GAINED * (start - value)):
+                break
+            step = semismooth_step(self.gram[: self.size, : self.size], residual, response)
+            for stops in (True, False):
+                if step is None:
+                    continue
+                penalty = self._go(v, at, step, stops, trial)
                 trial_at = self._gradient(trial)
                 if self._value(trial_at, trial, penalty) <= value + EPS * abs(value):
                     v, trial, at = trial, v, trial_at
                     break
-                length *= 0.5
             else:
                 sweeps, steady = min(2 * sweeps, MOST_SWEEPS), min(2 * steady, MOST_SWEEPS)
+        return v
+
+    def _gap(self, at: Array, v: Array) -> float:
+        """How much lower the model may be elsewhere; what a step of the intercept promises stands for its part."""
+        free = 0.5 * float(at[-1]) ** 2 / float(self.gram[-1, -1]) if self.free else 0.0
+        return float(model_gap(self.penalty, self.columns, v, at)) + free
+
+    def _go(self, v: Array, at: Array, step: Array, stops: bool, out: Array) -> float:
+        """The whole step, with what would change its sign left at zero; or the best part of it, through all kinks."""
+        if stops:
+            return float(go(self.penalty, self.columns, v, step, 1.0, out))
+        square = float(step @ self.gram[: self.size, : self.size] @ step)
+        return float(line_search(self.penalty, self.columns, v, step, float(at[: self.size] @ step), square, out))
+
+    def _ridge_minimizer(self) -> Array:
+        from scipy.linalg.lapack import dposv
+
+        size, v = self.size, np.zeros_like(self.w)
+        matrix, right = self.gram[:size, :size].copy(), -self.slope[:size]
+        penalized = len(v) - 1
+        matrix.flat[: penalized * (size + 1) : size + 1] += self.penalty.l2
+        right[:penalized] -= self.penalty.l2 * self.w[:penalized]
+        _, move, failed = dposv(matrix.T, right)
+        v[:size] = self.w[:size] + (np.linalg.lstsq(matrix, right, rcond=1e-15)[0] if failed else move)
         return v
 
     def _gradient(self, v: Array) -> Array:

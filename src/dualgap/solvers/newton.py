@@ -8,8 +8,9 @@ wants. The dual point is that of the model, alpha = -(phi' + phi'' x'(v - w)): i
 error is that of the model in phi* alone and not magnified by 1/lambda, as it is for -phi'(X w).
 """
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,9 @@ import numpy.typing as npt
 from dualgap import formulas
 from dualgap.kernels import gap
 from dualgap.kernels.gram import linear_dual_points
-from dualgap.problem import Problem
-from dualgap.solvers.model import Model, gram_matrix
+from dualgap.problem import Problem, is_ridge
+from dualgap.rows import as_rows, frozen
+from dualgap.solvers.model import Model, gram_matrix, nearly_dense
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -26,6 +28,12 @@ Array = npt.NDArray[np.float64]
 PRODUCT, BLAS = 0.08, 20.0
 STEPS, MOST_STEPS, ROUNDS = 4.0, 40, 3.0
 SUFFICIENT = 1e-4
+# How well a model is minimized, as a part of the accuracy asked for.
+ENOUGH = 0.05
+# Steps without a certificate, and how rough a point is not worth one: what its step promises, as a part of the objective.
+UNPROVED, ROUGH = 6, 0.1
+# A cold start: one row of so many, if these are enough for each feature and most features are met, and at most how many steps on them.
+SAMPLES, ROWS_EACH, FULL, SAMPLE_STEPS = (64, 8), 20, 0.1, 10
 
 
 @dataclass(frozen=True)
@@ -63,9 +71,16 @@ class GramNewton:
 
     def steps(self, problem: Problem, run: Run, alpha: Array) -> Iterator[None]:
         """Newton steps from the best primal point, one at a time."""
-        newton = _Newton(problem, run, alpha)
+        newton, unproved = _Newton(problem, rough_start(problem, run), alpha, ENOUGH * run.target), 0
         for _ in range(MOST_STEPS):
-            if not (run.going and newton.step()):
+            moved = newton.step()
+            run.spent(3.0)
+            run.show(newton)
+            unproved += 1
+            if not moved or not run.going or unproved >= UNPROVED or newton.nearly_proved(2.0 * run.target):
+                run.certify(newton.w, newton.alpha)
+                unproved = 0
+            if not (moved and run.going):
                 break
             yield
         if run.going:
@@ -77,50 +92,85 @@ class GramNewton:
             yield from other.steps(problem, run, run.dual_start(alpha))
 
 
-class _Newton:
-    """The iterate, its scores and its objective."""
+def rough_start(problem: Problem, run: Run) -> Array:
+    """The run's start or, from a cold one with many rows for each feature, the solution of ever larger samples of the rows.
 
-    def __init__(self, problem: Problem, run: Run, alpha: Array) -> None:
-        self.problem, self.run, self.alpha = problem, run, alpha
+    A sample of m rows puts w about d/m from the optimum in objective, for a small part of the work; from there two or three steps on all
+    rows are enough.
+    """
+    w = run.best.w
+    if getattr(problem.loss, "quadratic", False) or np.any(w[: problem.d]) or not tall(problem):
+        return w
+    for stride in SAMPLES:
+        if problem.n < stride * ROWS_EACH * (problem.d + 1) or not run.going:
+            continue
+        some = sampled(problem, np.sort(run.rng.choice(problem.n, problem.n // stride, replace=False)))
+        newton = _Newton(some, w, np.empty(some.n), ENOUGH * problem.d / some.n * run.null)
+        for _ in range(SAMPLE_STEPS):
+            moved = newton.step()
+            run.spent(3.0 / stride)
+            if not moved or newton.decrease <= problem.d / some.n * newton.value:
+                break
+        w = newton.w
+    return w
+
+
+def tall(problem: Problem) -> bool:
+    """Whether an eighth of the rows says much about each feature."""
+    entries = getattr(problem.X, "nnz", problem.n * problem.d)
+    return problem.n >= SAMPLES[-1] * ROWS_EACH * (problem.d + 1) and entries >= FULL * problem.n * problem.d
+
+
+def sampled(problem: Problem, rows: npt.NDArray[np.intp]) -> Problem:
+    """The problem of some rows."""
+    X, share = problem.X[rows], problem.share[rows]
+    share = np.broadcast_to(1.0 / len(rows), len(rows)) if problem.share.strides == (0,) else frozen(share / (np.sum(share) or 1.0))
+    return replace(problem, X=X, rows=as_rows(X), y=frozen(problem.y[rows]), share=share, norms2=frozen(problem.norms2[rows]))
+
+
+class _Newton:
+    """The iterate, its scores and its objective; `alpha` becomes the dual point of the last model, and `decrease` what that promised."""
+
+    def __init__(self, problem: Problem, w: Array, alpha: Array, enough: float) -> None:
+        self.problem, self.alpha, self.w, self.enough = problem, alpha, w, enough
         self.everything, self.columns = slice(0, problem.n), np.arange(problem.d)
-        self.w = run.best.w
-        self.z = problem.scores(self.w, self.everything)
-        self.value = self._objective(self.w, self.z)
+        self.z = problem.scores(w, self.everything)
+        self.value = self._objective(w, self.z)
+        self.decrease = math.inf
 
     def step(self) -> bool:
         """A Newton step; whether it lowered the objective."""
-        problem, run = self.problem, self.run
+        problem = self.problem
         gap.dual_points(problem.loss, self.z, problem.y, self.alpha)
-        slope = -problem.transposed(self.alpha)
+        slope = -problem.transposed_roughly(self.alpha)
         gram, _ = gram_matrix(problem, self.z, self.columns)
-        v = Model(problem.penalty, self.columns, problem.intercept, gram, slope, self.w).minimizer()
+        v = Model(problem.penalty, self.columns, problem.intercept, gram, slope, self.w).minimizer(enough=self.enough)
         direction = v - self.w
         along = problem.scores(direction, self.everything)
         linear_dual_points(problem.loss, self.z, along, problem.y, self.alpha)
-        run.spent(3.0)
-        decrease = problem.penalty_value(self.w) - problem.penalty_value(v) - float(slope @ direction)
-        moved = self._search(direction, along, decrease)
-        run.show(self)
-        if not moved or run.due or self.value - self._dual_estimate(slope + gram @ direction) <= 2.0 * run.target:
-            run.certify(self.w, self.alpha)
-        return moved
+        self.decrease = problem.penalty_value(self.w) - problem.penalty_value(v) - float(slope @ direction)
+        return self._search(direction, along)
 
     def weights(self) -> Array:
         """The primal point of the state."""
         return self.w
 
-    def _dual_estimate(self, slope: Array) -> float:
-        """The dual objective of the model's dual point, if it did not have to be brought into its domain."""
-        slope[self.problem.open_columns] = 0.0
-        return -self.problem.mean_conjugate(self.alpha)[0] - self.problem.penalty_conjugate(-slope)
+    def nearly_proved(self, target: float) -> bool:
+        """Whether the gap is likely to be this small."""
+        problem = self.problem
+        if self.decrease > ROUGH * abs(self.value) + target and not getattr(problem.loss, "quadratic", False):
+            return False
+        a = problem.transposed_roughly(self.alpha)
+        a[problem.open_columns] = 0.0
+        return self.value + problem.mean_conjugate(self.alpha)[0] + problem.penalty_conjugate_estimate(a, 1.0) <= target
 
-    def _search(self, direction: Array, along: Array, decrease: float) -> bool:
+    def _search(self, direction: Array, along: Array) -> bool:
         """Go the first of the steps 1, 1/2, 1/4, ... that lowers the objective by a part of what the model promises."""
         step, rounding = 1.0, 4.0 * np.finfo(float).eps * abs(self.value)
         for _ in range(40):
             w, z = self.w + step * direction, self.z + step * along
             value = self._objective(w, z)
-            if value <= self.value - SUFFICIENT * step * max(decrease, 0.0) + rounding:
+            if value <= self.value - SUFFICIENT * step * max(self.decrease, 0.0) + rounding:
                 moved = value < self.value
                 self.w, self.z, self.value = w, z, value
                 return moved
@@ -134,9 +184,8 @@ class _Newton:
 def gram_price(problem: Problem) -> float:
     """What a step with a Gram matrix and linear systems costs, in passes of dual ascent."""
     d = problem.d
-    if isinstance(problem.X, np.ndarray):
-        entries, products = problem.n * d, problem.n * d * d / BLAS
-    else:
+    entries, products = max(getattr(problem.X, "nnz", problem.n * d), 1), problem.n * d * d / BLAS
+    if not nearly_dense(problem):
         lengths = np.diff(problem.X.indptr).astype(np.float64)
-        entries, products = max(problem.X.nnz, 1), PRODUCT * float(lengths @ lengths)
-    return 1.0 + (products + ROUNDS * d**3 / BLAS) / entries
+        products = PRODUCT * float(lengths @ lengths)
+    return 1.0 + (products + (1 / 3 if is_ridge(problem.penalty) else ROUNDS) * d**3 / BLAS) / entries

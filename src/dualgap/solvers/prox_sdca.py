@@ -111,7 +111,7 @@ class ProxSDCA:
         """The state at alpha, on a problem with a smooth loss and a strongly convex penalty where that is needed."""
         exact = self.option in (None, "I") and hasattr(problem.loss, "dual_step")
         needed = self.smoothing if self.smoothing is not None else not (exact and self.output == "last")
-        problem, added, _ = covered(problem, run, alpha) if needed else (problem, ridge(problem, run, alpha), 0.0)
+        problem, added, _ = covered(problem, run) if needed else (problem, ridge(problem, run), 0.0)
         ascent = Ascent(problem, alpha, run, sampling=self.sampling, ridge=added)
         ascent.settle(np.zeros(problem.shape), 0.0)
         ascent.use(update_rule(self.option, problem.loss, ascent.largest_step))

@@ -1,9 +1,9 @@
 """Few rows and many columns: with a ridge penalty the problem is one of n features.
 
-The optimal w is a combination of rows, w = X'c. With XX' = Q diag(e) Q' the rows of Q diag(e)^(1/2) have the same products with one another
-as those of X, so that the problem with these instead has the same losses, the same dual and the same optimum, and v with |v| = |w|. It is
-solved by a method for few features; each pair (v, alpha) gives w = X'Q diag(e)^(-1/2) v and the same alpha, which the original problem
-certifies.
+The optimal w is a combination of rows, w = X'c. With XX' = LL' the rows of L have the same products with one another as those of X, so that
+the problem with these instead has the same losses, the same dual and the same optimum, and v with |v| = |w|. It is solved by a method for
+few features; each pair (v, alpha) gives w = X'L^(-T) v and the same alpha, which the original problem certifies. L is Cholesky's factor
+or, where rows are nearly dependent, Q diag(e)^(1/2) of XX' = Q diag(e) Q'.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap.certificate import primal_point
-from dualgap.problem import Problem
+from dualgap.problem import Problem, is_ridge
 from dualgap.rows import as_rows
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
 from dualgap.solvers.newton import BLAS, ROUNDS
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
-NEGLIGIBLE = 1e-13
+NEGLIGIBLE, INDEPENDENT = 1e-13, 1e-6
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ class RowSpace:
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
-        penalty = problem.penalty
-        ridge = penalty._fields in (("l2",), ("l1", "l2")) and getattr(penalty, "l1", 0.0) == 0.0 and penalty.l2 > 0.0
-        return str(self.solver.requirement(problem)) if ridge else "a penalty l2/2 |w|^2"
+        return str(self.solver.requirement(problem)) if is_ridge(problem.penalty) else "a penalty l2/2 |w|^2"
 
     def price(self, problem: Problem) -> float:
         """About how many passes of dual ascent a solution costs: the products of all rows, and the steps of the solver on n features."""
@@ -69,18 +67,34 @@ class RowSpace:
 
 
 def rotated(problem: Problem) -> tuple[Problem, Array]:
-    """The problem with rows of at most n features, and the matrix Q diag(e)^(-1/2) that leads back."""
-    X = problem.X
+    """The problem with rows of at most n features, and the matrix that leads back."""
+    X = problem.X if problem.X.dtype == np.float64 else problem.X.astype(np.float64)
     products = X @ X.T
     products = np.asarray(products if isinstance(products, np.ndarray) else products.toarray(), dtype=np.float64)
+    rows, back = _cholesky(products) or _spectral(products)
+    norms2 = np.einsum("ij,ij->i", rows, rows)
+    return replace(problem, X=rows, rows=as_rows(rows), norms2=norms2), back
+
+
+def _cholesky(products: Array) -> tuple[Array, Array] | None:
+    """L and its inverse transposed, if the rows are far from dependent."""
+    from scipy.linalg.lapack import dpotrf, dtrtri
+
+    factor, failed = dpotrf(products.T, lower=1, clean=1)
+    if failed or np.min(np.diag(factor)) <= INDEPENDENT * np.max(np.diag(factor)):
+        return None
+    inverse, _ = dtrtri(factor, lower=1)
+    return np.ascontiguousarray(factor), np.ascontiguousarray(inverse.T)
+
+
+def _spectral(products: Array) -> tuple[Array, Array]:
+    """Q diag(e)^(1/2) and Q diag(e)^(-1/2), without what is negligible."""
     size, vectors = np.linalg.eigh(products)
     kept = size > NEGLIGIBLE * max(size[-1], 0.0)
     if not np.any(kept):
         kept[-1] = True
     root = np.sqrt(np.maximum(size[kept], np.finfo(float).tiny))
-    rows = np.ascontiguousarray(vectors[:, kept] * root)
-    norms2 = np.einsum("ij,ij->i", rows, rows)
-    return replace(problem, X=rows, rows=as_rows(rows), norms2=norms2), vectors[:, kept] / root
+    return np.ascontiguousarray(vectors[:, kept] * root), vectors[:, kept] / root
 
 
 class _Lifted(Run):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap.certificate import DualPoint, PrimalPoint, dual_point, primal_point
-from dualgap.problem import Problem
+from dualgap.problem import Problem, is_ridge
 from dualgap.solution import History, Record, Solution, Status
 
 Array = npt.NDArray[np.float64]
@@ -103,8 +103,13 @@ class Run:
         return float(max(p.value - d.value, 0.0) + p.doubt + d.doubt)
 
     def cold_point(self) -> Array:
-        """Certify the null model with the dual point it suggests, and return alpha = 0, from which a cold solve starts."""
-        alpha = self.problem.dual_points(self.best.w, np.empty(self.problem.alpha_shape))
+        """Certify the null model, and return alpha = 0, from which a cold solve starts.
+
+        Where the null model may be optimal, as with an L1 penalty, it is with the dual point it suggests; with a ridge, alpha = 0 will do.
+        """
+        alpha = np.zeros(self.problem.alpha_shape)
+        if not (is_ridge(self.problem.penalty) and math.isfinite(self.problem.mean_floor)):
+            self.problem.dual_points(self.best.w, alpha)
         self.certify(self.best.w, alpha)
         alpha[:] = 0.0
         self.cold = True
@@ -115,10 +120,6 @@ class Run:
         assert self.best_dual is not None
         alpha[:] = self.best_dual.alpha
         return alpha
-
-    def floor(self, alpha: Array) -> float:
-        """Minus the mean of the least values of the losses, phi*(0); `alpha` is any array of dual variables."""
-        return self.problem.mean_conjugate(alpha, 0.0)[0]
 
     def exhaust(self, steps: Iterator[None]) -> None:
         """Take the steps of a solver until the run ends."""

@@ -21,7 +21,7 @@ from dualgap.kernels import gap
 from dualgap.kernels.coordinates import column_norms, correlate, promises
 from dualgap.problem import Problem
 from dualgap.solvers.column_model import ColumnModel
-from dualgap.solvers.model import Model, gram_matrix
+from dualgap.solvers.model import Model, gram_matrix, nearly_dense
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -79,7 +79,7 @@ class _Sets:
         self.quadratic = bool(getattr(problem.loss, "quadratic", False))
         self.everything = slice(0, problem.n)
         self.entries = float(getattr(problem.X, "nnz", problem.n * problem.d)) or 1.0
-        self.zero = run.floor(alpha)
+        self.zero = problem.mean_floor
         self.w = run.best.w.copy()
         self.z, self.a = np.full(problem.n, self.w[problem.d]), np.empty(problem.shape)
         self.curvature, self.promise, self.counts = np.empty(problem.d), np.empty(problem.d), np.empty(problem.d, dtype=np.int64)
@@ -153,7 +153,7 @@ class _Sets:
     def _columns_pay(self, columns: Columns) -> bool:
         """Whether coordinate descent on a copy of the columns costs less than the products of all of them and some linear systems."""
         k, entries = len(columns), float(self.counts[columns].sum())
-        products = k * entries / BLAS if isinstance(self.problem.X, np.ndarray) else PRODUCT * entries * entries / self.problem.n
+        products = k * entries / BLAS if nearly_dense(self.problem) else PRODUCT * entries * entries / self.problem.n
         return k > MOST or 2.0 * USUAL_SWEEPS * entries < products + k**3 / BLAS
 
     def _by_columns(self, columns: Columns, accuracy: float) -> tuple[Columns, Array]:
@@ -176,7 +176,7 @@ class _Sets:
             columns = np.concatenate([self.known[kept[:-1]], np.flatnonzero(new & ~old)])
         gram, products = gram_matrix(problem, self.z, columns, known)
         self.known, self.gram = columns, gram
-        self.run.spent(1.0 + products * (1.0 / BLAS if isinstance(problem.X, np.ndarray) else PRODUCT) / self.entries)
+        self.run.spent(1.0 + products * (1.0 / BLAS if nearly_dense(problem) else PRODUCT) / self.entries)
         inside = np.append(columns, problem.d)
         return inside, Model(problem.penalty, columns, problem.intercept, gram, -self.a[inside], self.w[inside]).minimizer(accuracy)
 
