@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -14,43 +15,49 @@ def timed(run: Callable[[], Any], limit: float) -> tuple[float, Any]:
     """The least seconds of some runs (of one that takes long) and what the first gave; infinity and None where it took more than the limit.
 
     The process is a fork of this one, so that what was imported and compiled before is there, and nothing that the run leaves behind is.
+    Seconds are those of the processor: all runs have one thread, and what else the machine does must not count.
     """
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_report, args=(run, sender), daemon=True)
+    process = context.Process(target=_report, args=(run, sender, limit), daemon=True)
     process.start()
     sender.close()
     try:
-        if not receiver.poll(limit + 0.05):
-            return math.inf, None
         first, out = receiver.recv()
         if isinstance(out, Exception):
             raise out
         return min(first, receiver.recv()), out
     except EOFError:
-        raise RuntimeError("its process died") from None
+        process.join()
+        if process.exitcode != -signal.SIGPROF:
+            raise RuntimeError(f"its process ended with {process.exitcode}") from None
+        return math.inf, None
     finally:
         process.kill()
         process.join()
         receiver.close()
 
 
-def _report(run: Callable[[], Any], sender: Any) -> None:
-    """Send the time and the outcome of a first run, then the least time of those after it."""
+def _report(run: Callable[[], Any], sender: Any, limit: float) -> None:
+    """Send the time and the outcome of a first run, then the least time of those after it; end the process at the limit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     try:
-        start = time.perf_counter()
+        start = time.process_time()
         out = run()
-        first = time.perf_counter() - start
+        first = time.process_time() - start
     except Exception as error:  # it belongs to whoever asked
         sender.send((math.inf, RuntimeError(f"{type(error).__name__}: {error}")))
         return
+    signal.setitimer(signal.ITIMER_PROF, 0.0)
     sender.send((first, out))
     least, spent = first, first
     for _ in range(MOST_RUNS):
         if spent > ENOUGH:
             break
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        least, spent = min(least, time.perf_counter() - start), spent + time.perf_counter() - start
+        taken = time.process_time() - start
+        least, spent = min(least, taken), spent + taken
     sender.send(least)
