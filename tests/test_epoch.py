@@ -130,6 +130,7 @@ def test_thresholds_of_many_scores_come_from_some_of_them():
     assert 0.003 * total <= np.sum(scores[scores < threshold].astype(np.float64) ** 2) <= 0.05 * total
 
 
+@settings(max_examples=50, deadline=None)
 @given(n=st.integers(1, 30), seed=st.integers(0, 1000))
 def test_entries_are_counted_alike_in_both_storages(n, seed):
     rng = np.random.default_rng(seed)
