@@ -49,6 +49,33 @@ def test_transposed_is_compensated(loss, storage, dtype):
 
 
 @extended
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("loss", [dg.Squared(), dg.Softmax()], ids=lambda loss: type(loss).__name__)
+def test_sums_in_blocks_are_as_wrong_as_their_allowance(loss, storage):
+    problem, rng = made(loss, storage, intercept=False, n=700)
+    assert 0 < problem.block_rows <= 350
+    alpha = rng.standard_normal(problem.alpha_shape) * 10.0 ** rng.uniform(-3.0, 9.0, (700,) + (1,) * (len(problem.shape) - 1))
+    terms = (problem.share.astype(LD) * reference._dense(problem.X).T)[..., None] * alpha.reshape(700, -1).astype(LD)
+    exact, size = terms.sum(axis=1), abs(terms).sum(axis=1)
+    got = problem.transposed_in_blocks(alpha)[:D].reshape(exact.shape)
+    assert np.all(abs(got - exact) <= (0.5 * problem.block_rows + 2.0) * EPS * size)
+
+
+def test_a_gap_within_what_blocks_are_wrong_by_has_compensated_sums(monkeypatch):
+    problem, _ = made(dg.Squared(), intercept=False, weights=False, n=700)
+    s = dg.solve(problem.X, problem.y, loss=dg.Squared(), penalty=dg.L2(1.0), tol=1e-15)
+    best = primal_point(problem, np.append(s.w, 0.0))
+    near, far = (dual_point(problem, scale * s.alpha, best, s.null) for scale in (1.0, 0.9))
+    monkeypatch.setattr(problem_module, "BLOCK_ENTRIES", 1e9)
+    precise, _ = made(dg.Squared(), intercept=False, weights=False, n=700)
+    assert precise.block_rows == 0
+    expected_near, expected_far = (dual_point(precise, scale * s.alpha, best, s.null) for scale in (1.0, 0.9))
+    assert near.doubt == expected_near.doubt
+    assert expected_far.doubt < far.doubt <= 0.01 * (best.value - far.value)
+    assert abs(far.value - expected_far.value) <= far.doubt
+
+
+@extended
 @pytest.mark.parametrize("loss", [dg.Logistic(), dg.Hinge(), dg.Softmax(), dg.SmoothMaxHinge(0.5)], ids=lambda loss: type(loss).__name__)
 def test_objectives_are_within_their_allowance(loss):
     problem, rng = made(loss)

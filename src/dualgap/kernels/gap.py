@@ -97,6 +97,45 @@ def vector_transposed(rows: Any, share: Any, alpha: Any, a: Any, low: Any) -> No
 
 
 @exact_kernel
+def transposed_in_blocks(rows: Any, share: Any, alpha: Any, size: int, a: Any, low: Any, part: Any) -> None:
+    """The same as `transposed`, with plain sums over blocks of so many rows, which alone are added compensated; `part` holds zeros."""
+    d = a.shape[0] - 1
+    for start in range(0, alpha.shape[0], size):
+        for r in range(start, min(start + size, alpha.shape[0])):
+            i, c = np.uint64(r), share[r] * alpha[r]
+            for t in range(first(rows, i), last(rows, i)):
+                part[column(rows, t)] += c * entry(rows, i, t)
+            low[d] += lost(a[d], c)
+            a[d] += c
+        for j in range(d):
+            low[j] += lost(a[j], part[j])
+            a[j] += part[j]
+            part[j] = 0.0
+
+
+@exact_kernel
+def vector_transposed_in_blocks(rows: Any, share: Any, alpha: Any, size: int, a: Any, low: Any, part: Any) -> None:
+    """The same for alpha with k columns."""
+    d, k = a.shape[0] - 1, a.shape[1]
+    for start in range(0, alpha.shape[0], size):
+        for r in range(start, min(start + size, alpha.shape[0])):
+            i = np.uint64(r)
+            for t in range(first(rows, i), last(rows, i)):
+                j, x = column(rows, t), share[r] * entry(rows, i, t)
+                for m in range(k):
+                    part[j, m] += x * alpha[r, m]
+            for m in range(k):
+                term = share[r] * alpha[r, m]
+                low[d, m] += lost(a[d, m], term)
+                a[d, m] += term
+        for j in range(d):
+            for m in range(k):
+                low[j, m] += lost(a[j, m], part[j, m])
+                a[j, m] += part[j, m]
+                part[j, m] = 0.0
+
+
+@exact_kernel
 def loss_sum(loss: Any, z: Any, y: Any, share: Any, norms2: Any) -> tuple[float, float]:
     """The weighted mean of phi, and that of |phi'| |x|, its sensitivity to rounding of the scores."""
     total, low, sensitivity = 0.0, 0.0, 0.0

@@ -5,9 +5,10 @@
 3. Everything else: the adaptive acceleration, raced against the paper's, or against Prox-SDCA where there are few rows. A loss that is not
    smooth is taken as it is, with its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so
    ill-conditioned that this was ahead on every one tried.
-4. With at most 1024 features, or rows, times classes, proximal Newton on the Gram matrix of these takes over where it is expected to end
-   sooner, inside the proximal point method where the loss is not smooth. It comes first for least squares, which one step solves, where
-   all of its steps take less than a millisecond, and where they are cheap and a sample of the rows brings it near the solution.
+4. With at most 5000 features, or 1024 rows or features times classes, proximal Newton on the Gram matrix of these takes over where it is
+   expected to end sooner, inside the proximal point method where the loss is not smooth. It comes first for least squares, which one step
+   solves, where all of its steps take less than a millisecond, and where they are cheap and a sample of the rows brings it near the
+   solution.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from dualgap.solvers.run import Run
 from dualgap.solvers.working_set import WorkingSet
 
 Array = npt.NDArray[np.float64]
-FEW, FEW_PASSES, CHEAP, AT_ONCE, FRACTION = 1024, 40.0, 20.0, 1e5, 300.0
+FEW, MANY, FEW_PASSES, CHEAP, AT_ONCE, FRACTION = 1024, 5000, 40.0, 20.0, 1e5, 300.0
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def newton_for(problem: Problem) -> Any:
     """Newton's method in the form that suits the problem, None where none does."""
     smooth: Any = JointNewton() if problem.outputs else GramNewton()
     newton: Any = smooth if problem.loss.smoothness > 0.0 else ProximalPoint()
-    forms = [(problem.d, newton), (problem.n, RowSpace(newton))]
+    forms = [(problem.d, FEW if problem.outputs else MANY, newton), (problem.n, FEW, RowSpace(newton))]
     outputs = max(problem.outputs, 1)
-    return next((form for size, form in sorted(forms, key=itemgetter(0)) if size * outputs <= FEW and not form.requirement(problem)), None)
+    fits = (form for size, most, form in sorted(forms, key=itemgetter(0)) if size * outputs <= most and not form.requirement(problem))
+    return next(fits, None)
