@@ -313,7 +313,7 @@ class _Adaptive:
         """Plain Prox-SDCA for as long as it goes well, if it did; whether it moved the iterate."""
         run, moved = self.run, bool(self.plain)
         while self.plain and run.going:
-            self._plain_epochs(max(2, ceil(run.next_check - run.passes)), 0.0)
+            self._plain_epochs(max(1, ceil(run.next_check - run.passes)), 0.0)
             old = [gap for passes, gap in self.plain if passes <= run.passes - 6.0]
             self.plain = [*self.plain, (run.passes, run.gap)] if not old or run.gap * 1.5**6 <= old[-1] else []
         self.checked = run.passes
