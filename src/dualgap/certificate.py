@@ -84,6 +84,7 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -
         point = _dual_point(problem, alpha, best, null, problem.block_rows)
         if point.doubt <= DOUBTFUL * (best.value - point.value):
             return point
+        del point  # and its dual variables, which are an array of their own where they had to be balanced
     return _dual_point(problem, alpha, best, null, 0)
 
 

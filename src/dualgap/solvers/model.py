@@ -20,7 +20,7 @@ RELIEF = RELATIVE = 1e-13
 NEARLY, GAINED = 0.25, 1e-7
 STEADY, SWEEPS, MOST_SWEEPS, MOST_ROUNDS = 5, 200, 2000, 100
 EPS = float(np.finfo(float).eps)
-ENTRIES = 1 << 20
+ENTRIES = 1 << 16
 
 
 def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | None = None) -> tuple[Array, float]:
