@@ -10,7 +10,7 @@ import dualgap as dg
 from dualgap.certificate import primal_point
 from dualgap.data.validation import make_problem
 from dualgap.solvers.model import Model, gram_matrix
-from dualgap.solvers.newton import rough_start, tall
+from dualgap.solvers.newton import _Newton, rough_start, tall
 from dualgap.solvers.run import Run
 
 PENALTIES = [
@@ -83,6 +83,26 @@ def test_samples_bring_a_cold_start_near(loss, weights):
     assert optimum.status is dg.Status.CERTIFIED
     assert start - optimum.primal <= 0.05 * (null.value - optimum.primal)
     assert run.passes < 6.0
+
+
+def test_dual_points_that_left_their_domain_are_corrected():
+    """Some variables stop at the end of their interval; the others make up for them, so that X'alpha fits the coefficients again."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 6))
+    y = np.sign(X @ rng.standard_normal(6) + 2.0 * rng.standard_normal(2000))
+    problem, _ = make_problem(X, y, dg.SquaredHinge(), dg.L2(1e-6))
+    newton = _Newton(problem, np.zeros(7), np.empty(2000), 1e-9)
+    newton.step()
+    newton.step()
+
+    def gap():
+        conjugate = problem.mean_conjugate(newton.alpha)[0]
+        return newton.value + conjugate + problem.penalty_conjugate(problem.transposed(newton.alpha))
+
+    before = gap()
+    newton._correct(problem.transposed(newton.alpha) - newton.wanted)
+    assert np.isfinite(before)
+    assert 0.0 <= gap() < 0.2 * before
 
 
 @pytest.mark.parametrize("dense", [True, False])

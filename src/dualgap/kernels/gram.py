@@ -32,6 +32,14 @@ def linear_dual_points(loss: Any, z: Any, along: Any, y: Any, out: Any) -> None:
 
 
 @kernel
+def moved_dual_points(loss: Any, z: Any, along: Any, y: Any, alpha: Any) -> None:
+    """alpha - phi''(z) along, brought into its domain."""
+    for r in range(z.shape[0]):
+        low, high = formulas.domain(loss, alpha[r], y[r])
+        alpha[r] = max(low, min(high, alpha[r] - max(formulas.curvature(loss, z[r], y[r]), 0.0) * along[r]))
+
+
+@kernel
 def add_gram(rows: Any, weights: Any, position: Any, known: int, places: Any, values: Any, gram: Any) -> float:
     """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle, for the columns that have a position in it; the intercept's is the last.
 

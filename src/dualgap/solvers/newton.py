@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.kernels import gap
-from dualgap.kernels.gram import linear_dual_points
+from dualgap.kernels.gram import linear_dual_points, moved_dual_points
 from dualgap.problem import Problem, is_ridge
 from dualgap.rows import as_rows, frozen
-from dualgap.solvers.model import Model, gram_matrix, nearly_dense
+from dualgap.solvers.model import RELIEF, Model, gram_matrix, nearly_dense
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -32,6 +32,8 @@ SUFFICIENT = 1e-4
 ENOUGH = 0.05
 # Steps without a certificate, and how rough a point is not worth one: what its step promises, as a part of the objective.
 UNPROVED, ROUGH = 6, 0.1
+# How often a dual point is tried and corrected, and how much smaller the gap must be after a correction for another.
+CORRECTIONS, WORTH = 4, 0.5
 # A cold start: one row of so many, if these are enough for each feature and most features are met, and at most how many steps on them.
 SAMPLES, ROWS_EACH, FULL, SAMPLE_STEPS = (64, 8), 20, 0.1, 10
 
@@ -77,7 +79,7 @@ class GramNewton:
             run.spent(3.0)
             run.show(newton)
             unproved += 1
-            if not moved or not run.going or unproved >= UNPROVED or newton.nearly_proved(2.0 * run.target):
+            if not moved or not run.going or unproved >= UNPROVED or newton.nearly_proved(0.999 * run.target):
                 run.certify(newton.w, newton.alpha)
                 unproved = 0
             if not (moved and run.going):
@@ -148,6 +150,7 @@ class _Newton:
         direction = v - self.w
         along = problem.scores(direction, self.everything)
         linear_dual_points(problem.loss, self.z, along, problem.y, self.alpha)
+        self.before, self.gram, self.wanted = self.z, gram, -(slope + gram @ direction)
         self.decrease = problem.penalty_value(self.w) - problem.penalty_value(v) - float(slope @ direction)
         return self._search(direction, along)
 
@@ -156,13 +159,31 @@ class _Newton:
         return self.w
 
     def nearly_proved(self, target: float) -> bool:
-        """Whether the gap is likely to be this small."""
-        problem = self.problem
-        if self.decrease > ROUGH * abs(self.value) + target and not getattr(problem.loss, "quadratic", False):
+        """Whether the gap is likely to be this small, perhaps once the dual point of the model is corrected."""
+        problem, quadratic = self.problem, getattr(self.problem.loss, "quadratic", False)
+        if self.decrease > ROUGH * abs(self.value) + target and not quadratic:
             return False
-        a = problem.transposed_roughly(self.alpha)
-        a[problem.open_columns] = 0.0
-        return self.value + problem.mean_conjugate(self.alpha)[0] + problem.penalty_conjugate_estimate(a, 1.0) <= target
+        left = math.inf
+        for _ in range(CORRECTIONS):
+            a = problem.transposed_roughly(self.alpha)
+            a[problem.open_columns] = 0.0
+            before, left = left, self.value + problem.mean_conjugate(self.alpha)[0] + problem.penalty_conjugate_estimate(a, 1.0)
+            if left <= target or quadratic or left > WORTH * before:
+                break
+            self._correct(a - self.wanted)
+        return left <= target
+
+    def _correct(self, excess: Array) -> None:
+        """Take from X'(s alpha)/S what variables that had to be brought into their domain have added, by those with a curvature."""
+        from scipy.linalg.lapack import dposv
+
+        problem, size = self.problem, self.problem.d + int(self.problem.intercept)
+        matrix = self.gram[:size, :size].copy()
+        matrix.flat[:: size + 1] += problem.penalty.convexity + RELIEF
+        _, move, failed = dposv(matrix.T, excess[:size])
+        if not failed:
+            along = problem.scores(np.append(move, np.zeros(problem.d + 1 - size)), self.everything)
+            moved_dual_points(problem.loss, self.before, along, problem.y, self.alpha)
 
     def _search(self, direction: Array, along: Array) -> bool:
         """Go the first of the steps 1, 1/2, 1/4, ... that lowers the objective by a part of what the model promises."""
