@@ -207,7 +207,7 @@ def _panel(axes: Any, lines: dict[str, Run], passes: float, *, log: bool) -> Non
         axes.set_yscale("log")
         axes.axhline(EPS, color="#888888", lw=0.8)
     else:
-        axes.set_ylim(floor - 0.04 * (NULL - floor), NULL)
+        axes.set_ylim(floor - 0.04 * (NULL - floor), NULL + 0.02 * (NULL - floor))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
 
