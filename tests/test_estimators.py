@@ -444,3 +444,12 @@ def test_pickles_clones_and_sparse_coefficients():
     np.testing.assert_allclose(again.decision_function(X), z)
     assert isinstance(again.densify().coef_, np.ndarray)
     assert not hasattr(clone(model), "coef_")
+
+
+def test_constant_targets_are_nothing_to_warn_of():
+    X, _, _ = regression(6)
+    for value in (0.0, 1.0, 0.1, -1e8):
+        for model in (estimators.Ridge(), estimators.Lasso(alpha=0.1), estimators.QuantileRegressor(), estimators.LinearSVR()):
+            model.fit(X, np.full(len(X), value))
+            np.testing.assert_allclose(model.predict(X), value, rtol=1e-12)
+    estimators.Ridge().fit(X, np.column_stack([X[:, 0], np.full(len(X), 0.3)]))

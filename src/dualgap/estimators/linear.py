@@ -154,7 +154,7 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, sample_weight: Any, report: Report | None) -> None:
         X, y, weight = self._checked(X, y, sample_weight)
         X, labels, weight = self._labelled(X, y, weight)
-        loss, penalty = self._objective(total_weight(weight, len(labels)), X.shape[1], len(self.classes_))
+        (loss, penalty), *_ = self._objectives(total_weight(weight, len(labels)), X.shape[1], 1)
         targets = self._targets(labels, loss)
         solutions = self._solve(X, weight, [Task(target, loss, penalty) for target in targets], report)
         if not penalized(penalty) and not attained(loss):
@@ -162,8 +162,13 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
                 replace(s, status=Status.NO_MINIMUM) if separates(X, target, weight, s) else s
                 for s, target in zip(solutions, targets, strict=True)
             ]
-        self._set_coefficients(solutions, joint=len(solutions[0].w.shape) == 2)
+        joint = getattr(loss, "vector", False)
+        self._set_coefficients(solutions, joint)
+        self.dual_coef_ = by_class([s.alpha for s in solutions], joint)
         self._keep(solutions)
+
+    def _objectives(self, total: float, d: int, targets: int) -> list[tuple[Any, Any]]:
+        return [self._objective(total, d, len(self.classes_))] * targets
 
     def _labelled(self, X: Any, y: Any, weight: Array | None) -> tuple[Any, npt.NDArray[np.intp], Array | None]:
         """X, the classes as numbers, and the weights times those of the classes."""
@@ -197,28 +202,11 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
         return of_row if weight is None else of_row * weight
 
     def _set_coefficients(self, solutions: Sequence[Any], joint: bool) -> None:
-        """Set `coef_`, `intercept_` and `dual_coef_` to those of the solutions."""
+        """Set `coef_` and `intercept_` to those of the solutions."""
+        intercept = [np.asarray(s.intercept) for s in solutions]
         if joint:
-            coef, intercept, dual = (np.atleast_2d(a.T) for a in (solutions[0].w, np.asarray(solutions[0].intercept), solutions[0].alpha))
-            intercept = np.broadcast_to(intercept - np.mean(intercept), (1, len(coef)))[0]
-            if len(coef) == 2:
-                coef, intercept, dual = (a[1:] - a[:1] for a in (coef, intercept, dual))
-        else:
-            coef, dual = (np.array([getattr(s, name) for s in solutions]) for name in ("w", "alpha"))
-            intercept = np.array([s.intercept for s in solutions])
-        self.coef_, self.intercept_, self.dual_coef_ = (np.ascontiguousarray(a) for a in (coef, intercept, dual))
-
-    def _class_names(self) -> list[str]:
-        return [str(name) for name in self.classes_]
-
-    def _encoded(self, y: Any) -> Any:
-        """The positions of labels in `classes_`, or -1 and +1 where that is what was fitted to."""
-        y = np.asarray(y)
-        strange = y[~np.isin(y, self.classes_)]
-        if strange.size:
-            raise ValueError(f"y_test must hold classes of the fit, {', '.join(self._class_names())}, got {strange[0]}")
-        positions = np.searchsorted(self.classes_, y)
-        return positions if self._sees_all() else 2 * positions - 1
+            intercept = [np.broadcast_to(intercept[0] - np.mean(intercept[0]), solutions[0].w.shape[1:])]
+        self.coef_, self.intercept_ = by_class([s.w for s in solutions], joint), by_class(intercept, joint)
 
     def decision_function(self, X: Any) -> Any:
         """Decision values: above 0 for the second of two classes, one for each class where there are more.
@@ -330,6 +318,12 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
         if not isinstance(self.coef_, np.ndarray):
             self.coef_ = self.coef_.toarray()
         return self
+
+
+def by_class(arrays: Sequence[Array], joint: bool) -> Array:
+    """Arrays of the solves, or one whose last axis are the classes, as one with a row for each class; one row for two classes."""
+    rows = np.ascontiguousarray(arrays[0].T) if joint else np.array(arrays)
+    return rows[1:] - rows[:1] if joint and len(rows) == 2 else rows
 
 
 def penalized(penalty: Any) -> bool:
