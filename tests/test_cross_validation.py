@@ -309,8 +309,8 @@ def test_both_choices_are_kept():
 def test_threads_give_what_one_gives_and_share_x():
     X, y, s = regression(6)
     one, two = (ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=5, n_jobs=jobs).fit(X, y, sample_weight=s) for jobs in (None, 2))
-    np.testing.assert_array_equal(one.mse_path_, two.mse_path_)
-    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_allclose(one.mse_path_, two.mse_path_, rtol=1e-9)
+    np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-9)
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
