@@ -8,7 +8,7 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from typing import Any
 
-MOST_RUNS, ENOUGH = 7, 0.3
+MOST_RUNS, ENOUGH = 4, 0.1
 
 
 def timed(run: Callable[[], Any], limit: float) -> tuple[float, Any]:
