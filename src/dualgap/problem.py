@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.kernels import gap
+from dualgap.kernels.coordinates import column_norms
 from dualgap.kernels.epoch import Prox
 
 Array = npt.NDArray[np.float64]
@@ -79,6 +80,13 @@ class Problem:
         """The weighted mean of |x_i|^2: the scale on which the intercept is a feature like others."""
         mean = float(self.share @ self.norms2)
         return mean if mean > 0.0 else 1.0
+
+    @cached_property
+    def column_norms2(self) -> Array:
+        """The weighted mean of the squares of each column."""
+        norms2, counts = np.empty(self.d), np.empty(self.d, dtype=np.int64)
+        column_norms(self.rows, self.share, norms2, counts)
+        return norms2
 
     @cached_property
     def unpenalized(self) -> npt.NDArray[np.intp]:

@@ -17,7 +17,7 @@ from dualgap.problem import Problem, is_ridge, with_free
 Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
 RELIEF = RELATIVE = 1e-13
-NEARLY, GAINED = 0.25, 1e-7
+NEARLY, MANY, GAINED = 0.25, 0.8, 1e-7
 STEADY, SWEEPS, MOST_SWEEPS, MOST_ROUNDS = 5, 200, 2000, 100
 EPS = float(np.finfo(float).eps)
 ENTRIES = 1 << 16
@@ -31,11 +31,10 @@ def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | Non
     m, k = 0 if known is None else len(known) - 1, len(columns)
     weights = np.empty(problem.n)
     curvatures(problem.loss, z, problem.y, problem.share, weights)
-    # where a loss is linear, a trace of the curvature it may have elsewhere keeps the model of every coefficient bounded
-    np.maximum(weights, RELIEF / problem.loss.smoothness * problem.share, out=weights)
+    active = np.flatnonzero(weights)
     gram = np.zeros((k + 1, k + 1))
     if nearly_dense(problem):
-        products = _add_dense_gram(problem.X, weights, columns, m, gram)
+        products = _add_dense_gram(problem.X, weights, active, columns, m, gram)
     else:
         position = np.full(problem.d, -1, dtype=np.int32)
         position[columns] = np.arange(k, dtype=np.int32)
@@ -43,9 +42,12 @@ def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | Non
         products = float(add_gram(problem.rows, weights, position, m, np.empty(room, dtype=np.uint32), np.empty(room), gram))
     if known is not None:
         gram[:m, :m], gram[-1, :m] = known[:-1, :-1], known[-1, :-1]
-    elif nearly_dense(problem):
-        return gram, products
-    return np.asarray(np.tril(gram) + np.tril(gram, -1).T), products
+    if known is not None or not nearly_dense(problem):
+        gram = np.asarray(np.tril(gram) + np.tril(gram, -1).T)
+    if len(active) < problem.n:
+        # where a loss is linear, a trace of the curvature it may have elsewhere keeps the model of every coefficient bounded
+        gram.flat[:: k + 2] += RELIEF / problem.loss.smoothness * np.append(problem.column_norms2[columns], 1.0)
+    return gram, products
 
 
 def nearly_dense(problem: Problem) -> bool:
@@ -53,19 +55,20 @@ def nearly_dense(problem: Problem) -> bool:
     return isinstance(problem.X, np.ndarray) or problem.X.nnz >= NEARLY * problem.n * problem.d
 
 
-def _add_dense_gram(X: Any, weights: Array, columns: Columns, m: int, gram: Array) -> float:
-    """The same from rows that are dense or nearly so, in blocks."""
-    n, k = len(weights), len(columns)
+def _add_dense_gram(X: Any, weights: Array, active: npt.NDArray[np.intp], columns: Columns, m: int, gram: Array) -> float:
+    """The same from rows that are dense or nearly so, in blocks; of those that have a weight, if these are few."""
+    k, some = len(columns), len(active) < MANY * len(weights)
+    n = len(active) if some else len(weights)
     chosen: Any = slice(None) if np.array_equal(columns, np.arange(X.shape[1])) else columns  # a slice is read in place
     size = max(1, ENTRIES // (k + 1))
-    root = np.sqrt(weights)
     block = np.empty((min(size, n), k + 1))
     for start in range(0, n, size):
-        rows = slice(start, min(n, start + size))
-        part = block[: rows.stop - start]
+        part = block[: min(n, start + size) - start]
+        rows: Any = active[start : start + size] if some else slice(start, min(n, start + size))
+        root = np.sqrt(weights[rows])
         entries = X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()
-        np.multiply(entries[:, chosen], root[rows, None], out=part[:, :k])
-        part[:, k] = root[rows]
+        np.multiply(entries[:, chosen], root[:, None], out=part[:, :k])
+        part[:, k] = root
         gram[m:] += part[:, m:].T @ part
     return float(n * (k - m) * k)
 
