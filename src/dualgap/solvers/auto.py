@@ -5,10 +5,10 @@
 3. Everything else: the adaptive acceleration, raced against the paper's, or against Prox-SDCA where there are few rows. A loss that is not
    smooth is taken as it is, with its exact steps: smoothed with the gamma that the theory gives for a tolerance of 1e-6, a problem is so
    ill-conditioned that this was ahead on every one tried.
-4. With at most 5000 features, or 1024 rows or features times classes, proximal Newton on the Gram matrix of these takes over where it is
-   expected to end sooner, inside the proximal point method where the loss is not smooth. It comes first for least squares, which one step
-   solves, where all of its steps take less than a millisecond, and where they are cheap and a sample of the rows brings it near the
-   solution.
+4. With at most 5000 features and as many rows, or 1024 rows or features times classes, proximal Newton on the Gram matrix of these takes
+   over where it is expected to end sooner, inside the proximal point method where the loss is not smooth. It comes first for least squares,
+   which one step solves, where all of its steps take less than a millisecond, and where they are cheap and a sample of the rows brings it
+   near the solution.
 """
 
 from dataclasses import dataclass
@@ -102,7 +102,8 @@ def newton_for(problem: Problem) -> Any:
     """Newton's method in the form that suits the problem, None where none does."""
     smooth: Any = JointNewton() if problem.outputs else GramNewton()
     newton: Any = smooth if problem.loss.smoothness > 0.0 else ProximalPoint()
-    forms = [(problem.d, FEW if problem.outputs else MANY, newton), (problem.n, FEW, RowSpace(newton))]
+    most = FEW if problem.outputs or problem.n < problem.d else MANY
+    forms = [(problem.d, most, newton), (problem.n, FEW, RowSpace(newton))]
     outputs = max(problem.outputs, 1)
     fits = (form for size, most, form in sorted(forms, key=itemgetter(0)) if size * outputs <= most and not form.requirement(problem))
     return next(fits, None)

@@ -18,6 +18,7 @@ from dualgap.problem import Problem
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
+STALLED = 10.0
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,9 @@ class Relay:
 
 
 def passes_left(run: Run) -> float:
-    """How many passes the last two certificates predict."""
+    """How many passes the last two certificates predict; where the gap has not fallen, some times as many as there were."""
     before, last = run.history[-2:]
     if not last.gap < before.gap:
-        return math.inf
+        return STALLED * run.passes
     rate = math.log(before.gap / last.gap) / (last.passes - before.passes)
     return math.log(max(last.gap / run.target, 1.0)) / rate
