@@ -60,12 +60,12 @@ ALL_SOLVERS = [
 ROWS = [(storage, dtype) for storage in STORAGES for dtype in (np.float64, np.float32)]
 DATA = ["plain", "columns", "rows", "few", "same", "zero", "constant", "separable"]
 RUNS = ["loose", "tight", "one pass", "no time", "callback", "warm"]
-FACTORS = (LOSSES, ALL_SOLVERS, PENALTIES, DATA, RUNS, ROWS, (None, "spread"), (False, True))
+FACTORS = (LOSSES, ALL_SOLVERS, PENALTIES, DATA, RUNS, ROWS, (None, "spread"), (False, True), (1, 3))
 
 
 def allowed(row):
     """Whether the solver takes the problem, and the penalty the loss."""
-    (loss, *_), make, (penalty, *_), _, _, _, _, intercept = (levels[i] for levels, i in zip(FACTORS, row, strict=True))
+    (loss, *_), make, (penalty, *_), _, _, _, _, intercept, _ = (levels[i] for levels, i in zip(FACTORS, row, strict=True))
     outputs = 3 if getattr(loss, "vector", False) else 0
     if outputs and isinstance(penalty, (dg.QNorm, dg.Entropy)):
         return False
@@ -118,12 +118,21 @@ def options(kind, case, solver):
 
 def check(row, number):
     """The problem and the solver of a row of levels, `number` telling which members of its types and which data."""
-    losses, make, penalties, kind, run, (storage, dtype), weights, intercept = (f[i] for f, i in zip(FACTORS, row, strict=True))
+    losses, make, penalties, kind, run, (storage, dtype), weights, intercept, threads = (f[i] for f, i in zip(FACTORS, row, strict=True))
     loss, penalty = losses[number % len(losses)], penalties[number // len(LOSSES) % len(penalties)]
     X, y, s = make_data(kind, loss, weights, np.random.default_rng(number))
     case, solver = Case(stored(X, storage, dtype), y, loss, penalty, s, intercept), make()
-    asked = {"max_passes": 60, **options(run, case, solver)}
+    asked = {"max_passes": 60, "n_threads": threads, **options(run, case, solver)}
     assert not violations(case, case.solve(solver=solver, **asked), asked["tol"]), (loss, penalty, solver, kind, run)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def many_cores():
+    """Threads that are asked for work, however small the problem and the machine are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dualgap.team.SMALL", 0)
+        patch.setattr("dualgap.team.cores", lambda: 4)
+        yield
 
 
 DESIGN = covering([len(levels) for levels in FACTORS], allowed)

@@ -236,7 +236,9 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
     t, excess, slope, out = np.zeros(p), np.empty(p), np.empty((p, p)), np.empty(problem.n)
 
     def move(t: Array) -> float:
-        gap.balance(problem.loss, alpha, problem.y, problem.share, columns, t, excess, slope, out)
+        sums = problem.each(lambda rows: _balanced_part(problem, alpha, columns, t, rows, out))
+        excess[:] = sum(part[0] for part in sums)
+        slope[:] = sum(part[1] for part in sums)
         return float(np.max(np.abs(excess) / scale))
 
     # an excess counts against the variables that should cancel: where only 0 is feasible, small ones are not nearly so
@@ -256,3 +258,11 @@ def _orthogonal(problem: Problem, alpha: Array, zeroed: npt.NDArray[np.bool_]) -
         t, left = t + step, trial
     move(t)
     return out
+
+
+def _balanced_part(problem: Problem, alpha: Array, columns: Array, t: Array, rows: slice, out: Array) -> tuple[Array, Array]:
+    """Some rows of the alpha that t leads to, their excess and its slope."""
+    p = columns.shape[1]
+    excess, slope = np.empty(p), np.empty((p, p))
+    gap.balance(problem.loss, alpha[rows], problem.y[rows], problem.share[rows], columns[rows], t, excess, slope, out[rows])
+    return excess, slope

@@ -127,12 +127,13 @@ def path(
     time_limit: float | None = None,
     random_state: Any = 0,
     callback: Callable[[Record], Any] | None = None,
+    n_threads: int | None = None,
 ) -> Path:
     """Minimize a loss plus t times a penalty for each of a sequence of strengths t, each from the last solution, and certify each.
 
     Parameters
     ----------
-    X, y, loss, penalty, sample_weight, intercept, solver, random_state
+    X, y, loss, penalty, sample_weight, intercept, solver, random_state, n_threads
         As for `solve`; the penalty is that of the strength 1.
     strengths : array of numbers, optional
         What the penalty is multiplied by. They are visited, and returned, from the largest to the smallest; 0 leaves coefficients
@@ -170,7 +171,7 @@ def path(
     if not isinstance(count, numbers.Integral) or count < 1:
         raise ValueError(f"count must be a positive integer, got {count!r}")
     started = time.perf_counter()
-    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
+    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept, n_threads)
     options = {
         "solver": solver,
         "tol": check_number("tol", tol, 0.0, open_low=True),
@@ -179,9 +180,10 @@ def path(
         "callback": callback,
     }
     deadline = math.inf if time_limit is None else started + check_number("time_limit", time_limit, 0.0)
-    walk = Walk(Stated(problem, loss, penalty, tuple(notes)), options, deadline)
-    chosen = walk.default_strengths(int(count), smallest) if strengths is None else check_strengths(strengths)
-    solutions = tuple(walk.solutions(chosen))
+    with problem.team.at_work():
+        walk = Walk(Stated(problem, loss, penalty, tuple(notes)), options, deadline)
+        chosen = walk.default_strengths(int(count), smallest) if strengths is None else check_strengths(strengths)
+        solutions = tuple(walk.solutions(chosen))
     return Path(chosen[: len(solutions)], solutions, time.perf_counter() - started)
 
 

@@ -8,10 +8,12 @@ columns as the loss has outputs; a scalar loss has arrays of one dimension.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from itertools import pairwise
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +22,11 @@ from dualgap import formulas
 from dualgap.kernels import gap
 from dualgap.kernels.coordinates import column_norms
 from dualgap.kernels.epoch import Prox
+from dualgap.rows import row_slice
+from dualgap.team import SOLO, Team
 
 Array = npt.NDArray[np.float64]
+T = TypeVar("T")
 BLOCK = 1 << 13
 BLOCK_ENTRIES = 4.0
 
@@ -35,7 +40,10 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A validated problem; `share` is s_i/S, `norms2` is |x_i|^2, `outputs` is 0 for a scalar loss and the number of classes otherwise."""
+    """A validated problem; `share` is s_i/S, `norms2` is |x_i|^2, `outputs` is 0 for a scalar loss and the number of classes otherwise.
+
+    Sums over rows are cut into `parts`, on which the threads of `team` work side by side.
+    """
 
     X: Any
     rows: Any
@@ -46,6 +54,7 @@ class Problem:
     penalty: Any
     intercept: bool
     outputs: int
+    team: Team = SOLO
 
     @property
     def n(self) -> int:
@@ -54,6 +63,20 @@ class Problem:
     @property
     def d(self) -> int:
         return int(self.X.shape[1])
+
+    @property
+    def entries(self) -> int:
+        """The entries of X that are stored."""
+        return int(getattr(self.X, "nnz", self.n * self.d))
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Consecutive rows with about as many entries each, a part for each member of the team; one part if there is little to do."""
+        return row_parts(self.X, self.team.parts_for(self.entries * max(1, self.outputs)))
+
+    def each(self, function: Callable[[slice], T]) -> list[T]:
+        """The results of a function of each part of the rows."""
+        return self.team.map(function, self.parts)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -172,100 +195,144 @@ class Problem:
         if p == 2.0 and factors is None:
             return self.norms2, 1.0 / (self.penalty.convexity + kappa)
         out = np.empty(self.n)
+        metric, inverse = np.ones(0), 1.0
         if factors is None:
-            gap.metric_row_norms(self.rows, np.ones(0), p, out)
-            return out, 1.0 / self.penalty.convexity
-        modulus = float(innermost(self.penalty).convexity) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free)
-        gap.metric_row_norms(self.rows, 1.0 / modulus, 2.0, out)
-        return out, 1.0
+            inverse /= self.penalty.convexity
+        else:
+            metric = 1.0 / (float(innermost(self.penalty).convexity) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free))
+        self.each(lambda rows: gap.metric_row_norms(row_slice(self.rows, rows), metric, p, out[rows]))
+        return out, inverse
 
-    def blocks(self) -> Iterator[slice]:
-        """Slices of rows small enough that a temporary array of scores does not count."""
+    def blocks(self, rows: slice | None = None) -> Iterator[slice]:
+        """Slices of rows, or of a slice of them, small enough that a temporary array of scores does not count."""
         size = max(1, BLOCK // max(1, self.outputs))
-        for start in range(0, self.n, size):
-            yield slice(start, min(self.n, start + size))
+        first, last = (0, self.n) if rows is None else (rows.start, rows.stop)
+        for start in range(first, last, size):
+            yield slice(start, min(last, start + size))
+
+    def _within(self, rows: slice) -> list[slice]:
+        """The parts of a slice of rows."""
+        cuts = [slice(max(part.start, rows.start), min(part.stop, rows.stop)) for part in self.parts]
+        return [cut for cut in cuts if cut.start < cut.stop]
+
+    def _summed(self, of: Callable[[slice], tuple[float, ...]]) -> tuple[float, ...]:
+        """The sums over all blocks of what each has."""
+        return _added(self.each(lambda part: _added(of(rows) for rows in self.blocks(part))))
 
     def scores(self, w: Array, rows: slice) -> Array:
         """x_i'w + b of the rows of a slice."""
         z = np.empty((rows.stop - rows.start, *self.shape[1:]))
-        if not np.any(w[: self.d]):
-            z[:] = w[self.d]
-            return z
-        (gap.vector_scores if self.outputs else gap.scores)(self.rows, rows.start, w, z)
+        self.team.map(lambda part: self._score(w, part, z[part.start - rows.start : part.stop - rows.start]), self._within(rows))
         return z
+
+    def _score(self, w: Array, rows: slice, z: Array) -> Array:
+        if np.any(w[: self.d]):
+            (gap.vector_scores if self.outputs else gap.scores)(self.rows, rows.start, w, z)
+        else:
+            z[:] = w[self.d]
+        return z
+
+    def _scores(self, w: Array, rows: slice) -> Array:
+        return self._score(w, rows, np.empty((rows.stop - rows.start, *self.shape[1:])))
 
     def mean_loss(self, w: Array) -> Total:
         """The weighted mean of the loss at w."""
-        return self._summed(lambda rows: self.mean_loss_of(self.scores(w, rows), rows))
+        return Total(*self._summed(lambda rows: self._loss(self._scores(w, rows), rows)))
 
     def mean_loss_of(self, z: Array, rows: slice) -> tuple[float, float]:
         """The part of a slice of rows in the mean loss, from its scores, and in the sensitivity of the mean to rounding."""
+        parts = self.team.map(lambda part: self._loss(z[part.start - rows.start : part.stop - rows.start], part), self._within(rows))
+        total, sensitivity = _added(parts)
+        return total, sensitivity
+
+    def _loss(self, z: Array, rows: slice) -> tuple[float, float]:
         args = (z, self.y[rows], self.share[rows], self.norms2[rows])
         total, sensitivity = (
             gap.vector_loss_sum(self.loss, rows.start, *args, np.empty(self.outputs)) if self.outputs else gap.loss_sum(self.loss, *args)
         )
         return float(total), float(sensitivity)
 
-    def _summed(self, part: Callable[[slice], tuple[float, float]]) -> Total:
-        parts = [part(rows) for rows in self.blocks()]
-        return Total(math.fsum(total for total, _ in parts), math.fsum(doubt for _, doubt in parts))
-
     @cached_property
     def mean_floor(self) -> float:
         """The weighted mean of phi*(0), minus the least value of the loss."""
-        if self.outputs:
-            return self.mean_conjugate(np.zeros(self.alpha_shape), 0.0)[0]
-        zeros = np.zeros(min(self.n, BLOCK))
-
-        def part(rows: slice) -> tuple[float, float]:
-            y, share, norms2 = self.y[rows], self.share[rows], self.norms2[rows]
-            sums: tuple[float, float, float] = gap.conjugate_sum(self.loss, zeros[: len(y)], 0.0, y, share, norms2)
-            return sums[:2]
-
-        return self._summed(part).value
+        zeros = np.zeros((min(self.n, BLOCK), *self.shape[1:]))
+        return self._summed(lambda rows: self._conjugate(zeros[: rows.stop - rows.start], 0.0, rows)[:2])[0]
 
     def mean_conjugate(self, alpha: Array, scale: float = 1.0) -> tuple[float, float, float]:
         """The weighted mean of phi*(-scale alpha), that of its absolute value, and that of |alpha| |x|."""
-        args = (self.loss, alpha, scale, self.y, self.share, self.norms2)
-        sums = gap.vector_conjugate_sum(*args, np.empty(self.outputs)) if self.outputs else gap.conjugate_sum(*args)
-        return float(sums[0]), float(sums[1]), float(sums[2])
+        total, size, sensitivity = _added(self.each(lambda rows: self._conjugate(alpha[rows], scale, rows)))
+        return total, size, sensitivity
+
+    def _conjugate(self, alpha: Array, scale: float, rows: slice) -> tuple[float, float, float]:
+        args = (alpha, scale, self.y[rows], self.share[rows], self.norms2[rows])
+        total, size, sensitivity = (
+            gap.vector_conjugate_sum(self.loss, rows.start, *args, np.empty(self.outputs))
+            if self.outputs
+            else gap.conjugate_sum(self.loss, *args)
+        )
+        return float(total), float(size), float(sensitivity)
 
     def transposed(self, alpha: Array) -> Array:
         """X'(s alpha)/S with the sum of s alpha/S last, from alpha alone and compensated."""
-        a, low = np.zeros(self.shape), np.zeros(self.shape)
-        (gap.vector_transposed if self.outputs else gap.transposed)(self.rows, self.share, alpha, a, low)
-        a += low
-        return a
+        kernel = gap.vector_transposed if self.outputs else gap.transposed
+        return self._products(alpha, kernel, 2)
 
     @cached_property
     def block_rows(self) -> int:
         """How many rows have entries enough that adding up their sums does not count, 0 if all of them hardly do."""
-        entries = max(getattr(self.X, "nnz", self.n * self.d), 1)
-        rows = max(64, round(BLOCK_ENTRIES * self.d * self.n / entries))
+        rows = max(64, round(BLOCK_ENTRIES * self.d * self.n / max(self.entries, 1)))
         return rows if self.n >= 2 * rows else 0
 
     def transposed_in_blocks(self, alpha: Array) -> Array:
         """X'(s alpha)/S from plain sums over `block_rows` rows, which alone are added compensated: half the work."""
-        a, low, part = np.zeros(self.shape), np.zeros(self.shape), np.zeros(self.shape)
         kernel = gap.vector_transposed_in_blocks if self.outputs else gap.transposed_in_blocks
-        kernel(self.rows, self.share, alpha, self.block_rows, a, low, part)
-        a += low
-        return a
+        return self._products(alpha, kernel, 3, self.block_rows)
 
     def transposed_roughly(self, alpha: Array) -> Array:
         """X'(s alpha)/S for one output from plain sums alone: a direction, no certificate."""
-        a = np.zeros(self.shape)
-        gap.transposed_roughly(self.rows, self.share, alpha, a)
+        return self._products(alpha, gap.transposed_roughly, 1)
+
+    def _products(self, alpha: Array, kernel: Any, arrays: int, *more: int) -> Array:
+        """X'(s alpha)/S by a kernel that works on so many arrays of its shape, the second for what the sums in the first have lost."""
+
+        def of(rows: slice) -> list[Array]:
+            sums = [np.zeros(self.shape) for _ in range(arrays)]
+            kernel(row_slice(self.rows, rows), self.share[rows], alpha[rows], *more, *sums)
+            return sums[:2]
+
+        # a part of the rows is worth arrays of its own only if it has more entries than these
+        few = arrays * len(self.parts) * (self.d + 1) > self.entries
+        (a, *low), *others = [of(slice(0, self.n))] if few else self.each(of)
+        for terms, *lost in others:
+            if low:
+                gap.add_compensated(terms.reshape(-1), a.reshape(-1), low[0].reshape(-1))
+                low[0] += lost[0]
+            else:
+                a += terms
+        if low:
+            a += low[0]
         return a
 
     def dual_points(self, w: Array, out: Array) -> Array:
         """alpha = -phi'(X w + b), the dual point of a primal one."""
-        for rows in self.blocks():
-            self.dual_points_at(self.scores(w, rows), rows, out[rows])
+
+        def of(part: slice) -> None:
+            for rows in self.blocks(part):
+                self._dual_points(self._scores(w, rows), rows, out[rows])
+
+        self.each(of)
         return out
 
     def dual_points_at(self, z: Array, rows: slice, out: Array) -> None:
         """The same for a slice of rows from its scores, which `out` may take the place of."""
+
+        def of(part: slice) -> None:
+            there = slice(part.start - rows.start, part.stop - rows.start)
+            self._dual_points(z[there], part, out[there])
+
+        self.team.map(of, self._within(rows))
+
+    def _dual_points(self, z: Array, rows: slice, out: Array) -> None:
         if self.outputs:
             gap.vector_dual_points(self.loss, rows.start, z, self.y[rows], out, np.empty(self.outputs))
         else:
@@ -300,6 +367,27 @@ class Problem:
         w = np.empty(self.shape)
         gap.read_weights(prox, u.reshape(self.d + 1, -1), w.reshape(self.d + 1, -1))
         return w
+
+
+def row_parts(X: Any, count: int) -> list[slice]:
+    """Consecutive rows of a matrix with about as many entries in each of `count` parts."""
+    n = X.shape[0]
+    if hasattr(X, "indptr"):
+        cuts = np.searchsorted(X.indptr, [int(X.indptr[-1]) * k // count for k in range(1, count)])
+    else:
+        cuts = np.array([n * k // count for k in range(1, count)], dtype=np.int64)
+    return [slice(*part) for part in pairwise([0, *map(int, cuts), n]) if part[0] < part[1]]
+
+
+def _added(parts: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
+    """The sums of what each part has, rounded once."""
+    return tuple(_sum(numbers) for numbers in zip(*parts, strict=True))
+
+
+def _sum(numbers: tuple[float, ...]) -> float:
+    with suppress(OverflowError, ValueError):
+        return math.fsum(numbers)
+    return float(sum(numbers))
 
 
 def column_factors(penalty: Any) -> Array | None:

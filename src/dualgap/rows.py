@@ -57,6 +57,13 @@ def _ahead(wanted: int, entries: int) -> int:
     return max(LEAST_AHEAD, min(MOST_AHEAD, wanted // max(entries, 1)))
 
 
+def row_slice(rows: Any, part: slice) -> Any:
+    """Some consecutive rows."""
+    if isinstance(rows, Dense):
+        return rows._replace(values=rows.values[part])
+    return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
+
+
 def first(rows: Any, i: Any) -> Any:
     """Where the entries of row i begin."""
 

@@ -23,6 +23,7 @@ def solve(
     random_state: Any = 0,
     callback: Callable[[Record], Any] | None = None,
     checkpoint: Any = None,
+    n_threads: int | None = None,
     verbose: bool = False,
 ) -> Solution:
     """Minimize a regularized loss, and prove how close to the minimum the solution is.
@@ -54,6 +55,9 @@ def solve(
         Called at each certificate; a true result ends the solve.
     checkpoint : Checkpoint, optional
         Where the state of the solve is kept, and resumed from.
+    n_threads : int, optional
+        Threads to work with: by default all cores that this process may use, or fewer where joblib, threadpoolctl or OMP_NUM_THREADS say
+        so. A solve can be repeated bit by bit with the same seed and number of threads; small problems take one.
     verbose : bool
         Whether to show the gap while it goes down.
 
@@ -86,7 +90,7 @@ def solve(
         "max_passes": float(max_passes),
         "time_limit": None if time_limit is None else check_number("time_limit", time_limit, 0.0),
     }
-    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept)
+    problem, notes = make_problem(X, y, loss, penalty, sample_weight, intercept, n_threads)
     stated = Stated(problem, loss, penalty, tuple(notes))
     options |= {"solver": solver, "warm_start": warm_start, "callback": callback, "verbose": verbose}
     options["random_state"] = check_random_state(random_state)
@@ -125,16 +129,11 @@ def solve_stated(
 
     problem = stated.problem
     chosen = check_solver(solver, problem)
-    run = Run(
-        problem,
-        null or primal_point(problem, null_weights(problem)),
-        tol=tol,
-        max_passes=max_passes,
-        time_limit=time_limit,
-        random_state=random_state,
-    )
+    with problem.team.at_work():
+        null = null or primal_point(problem, null_weights(problem))
+    run = Run(problem, null, tol=tol, max_passes=max_passes, time_limit=time_limit, random_state=random_state)
     run.notes += stated.notes
-    with _shown(verbose, callback, run.target, run.null) as run.callback:
+    with problem.team.at_work(), _shown(verbose, callback, run.target, run.null) as run.callback:
         with interruptible(run):
             alpha = checkpoint.begin(run) if checkpoint is not None else None
             if alpha is None:

@@ -66,7 +66,7 @@ def proved(model: "Model", X: Any, y: Any, weight: Any, tol: float, how: dict[st
     from dualgap.solve import solve
 
     stated = {"loss": model.loss, "penalty": model.penalty, "sample_weight": weight, "intercept": model.with_intercept}
-    problem, _ = make_problem(X, y, **stated)
+    problem, _ = make_problem(X, y, **stated, n_threads=how["n_threads"])
     w = _point(model, problem)
     point = primal_point(problem, w)
     null = primal_point(problem, null_weights(problem)).value

@@ -221,7 +221,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--time-limit", type=positive, metavar="S", help="stop after that many seconds")
     group.add_argument("--solver", choices=SOLVERS, default="auto", help="default: %(default)s")
-    group.add_argument("--threads", type=count, metavar="N", help="threads that work at a time")
+    group.add_argument("--threads", type=count, metavar="N", help="threads that work at a time (default: all cores at hand)")
     group.add_argument("--seed", type=int, default=0, help="of the order in which rows are visited (default: %(default)s)")
     group.add_argument("--dtype", choices=("float32", "float64"), help="how values are kept (default: as in the files; float64 for text)")
     group.add_argument("--quiet", action="store_true", help="no progress and no summary")
@@ -235,5 +235,6 @@ def limits(options: argparse.Namespace) -> dict[str, Any]:
         "max_passes": options.max_passes,
         "time_limit": options.time_limit,
         "random_state": options.seed,
+        "n_threads": options.threads,
         "verbose": not options.quiet,
     }

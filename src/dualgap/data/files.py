@@ -4,7 +4,6 @@ import bz2
 import gzip
 import io
 import lzma
-import os
 import queue
 import threading
 from collections import deque
@@ -159,11 +158,6 @@ def in_order(function: Callable[[S], T], items: Iterable[S], threads: int) -> It
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-def cores() -> int:
-    """How many threads can run at a time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def ahead(items: Iterator[T], depth: int = 2) -> Iterator[T]:

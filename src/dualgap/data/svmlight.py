@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from dualgap.cores import cores
 from dualgap.data.chunk import Chunk, Entries
 from dualgap.data.errors import InputError, shown
-from dualgap.data.files import PIECE, Lines, cores, in_order, read_lines
+from dualgap.data.files import PIECE, Lines, in_order, read_lines
 from dualgap.kernels import text as kernels
 
 MESSAGES = {

@@ -12,17 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
+from dualgap.cores import check_n_threads
 from dualgap.kernels import gap
 from dualgap.losses import Smoothed
 from dualgap.penalties import ElasticNet, Factors
-from dualgap.problem import Problem, column_factors
-from dualgap.rows import as_rows, frozen
+from dualgap.problem import Problem, column_factors, row_parts
+from dualgap.rows import as_rows, frozen, row_slice
+from dualgap.team import team_for
 
 FLOATS = (np.float32, np.float64)
 
 
-def make_problem(X: Any, y: Any, loss: Any, penalty: Any, sample_weight: Any = None, intercept: bool = False) -> tuple[Problem, list[str]]:
+def make_problem(
+    X: Any, y: Any, loss: Any, penalty: Any, sample_weight: Any = None, intercept: bool = False, n_threads: Any = 1
+) -> tuple[Problem, list[str]]:
     """The problem that the arguments of `solve` state, and remarks about conversions."""
+    n_threads = check_n_threads(n_threads)
     notes: list[str] = []
     X = check_matrix(X, notes)
     n, d = X.shape
@@ -36,12 +41,14 @@ def make_problem(X: Any, y: Any, loss: Any, penalty: Any, sample_weight: Any = N
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     rows = as_rows(X)
     norms2 = np.empty(n)
-    canonical = gap.row_norms(rows, d, norms2)
+    team = team_for(n_threads, getattr(X, "nnz", X.size) * max(1, outputs))
+    with team.at_work():
+        canonical = all(team.map(lambda part: gap.row_norms(row_slice(rows, part), d, norms2[part]), row_parts(X, team.parts)))
     if not np.all(np.isfinite(norms2)):
         raise ValueError(_explain_bad_matrix(X))
     if not canonical:
         gap.merged_row_norms(rows, np.zeros(d), norms2)
-    problem = Problem(X, rows, frozen(y), share, frozen(norms2), loss, penalty, bool(intercept), outputs)
+    problem = Problem(X, rows, frozen(y), share, frozen(norms2), loss, penalty, bool(intercept), outputs, team)
     _check_held(problem)
     return problem, notes
 

@@ -2,6 +2,7 @@
 
 a. An estimator states its objective as a loss and a penalty of the library, the solvers do the rest. There is one solve for a
    vector-valued loss, and one for each class (one-vs-rest) or target otherwise; `n_jobs` runs these side by side.
+   The threads inside a solve are what OpenMP is in scikit-learn: all cores at hand, or as many as an `n_jobs` that is a number leaves.
 b. Attributes of the certificate are numbers where there is one solve and arrays where there are several. They are in the units of
    `dualgap.solve`: the loss averaged over the weights, plus the penalty.
 c. X is read in place where it can be. Nothing refers to it after the fit.
@@ -134,7 +135,7 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         return X, y, weight
 
     def _solver_options(self) -> dict[str, Any]:
-        """The arguments of `dualgap.solve` that do not state the problem: what is to be done by several threads in one solve goes here."""
+        """The arguments of `dualgap.solve` that do not state the problem."""
         solver = getattr(self, "solver", "auto")
         if isinstance(solver, str) and solver not in OUR_SOLVERS:
             solver = "auto"
@@ -152,6 +153,13 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         most = getattr(self, "max_iter", None)
         return MAX_PASSES if most is None else int(most)
 
+    def _jobs(self, tasks: int) -> tuple[int, int | None]:
+        """How many of so many solves run side by side, and how many threads each may have (None: all cores at hand)."""
+        wanted = getattr(self, "n_jobs", None)
+        workers = effective_n_jobs(wanted)
+        jobs = min(workers, tasks)
+        return jobs, None if wanted is None and jobs == 1 else max(1, workers // jobs)
+
     def _solve(self, X: Any, weight: Array | None, tasks: list[Task], report: Report | None) -> list[Solution]:
         """Solve each task, side by side where `n_jobs` asks for that."""
         options = self._solver_options()
@@ -159,9 +167,10 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         if X.shape[0] * X.shape[1] <= FEW_ENTRIES:
             options["tol"] = min(tol, ROUNDING)
         pairs = list(zip(tasks, self._earlier(tasks, X.shape), strict=True))
+        jobs, threads = self._jobs(len(tasks))
 
         def run(task: Task, start: Solution | None) -> tuple[Solution, Bounds]:
-            problem, notes = make_problem(X, task.y, task.loss, task.penalty, weight, bool(self.fit_intercept))
+            problem, notes = make_problem(X, task.y, task.loss, task.penalty, weight, bool(self.fit_intercept), threads)
             stated = Stated(problem, task.loss, task.penalty, tuple(notes))
             solution = solve_stated(stated, warm_start=start, callback=report, **options)
             if solution.relative_gap <= tol:
@@ -169,7 +178,6 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
             w = np.concatenate([solution.w, np.broadcast_to(solution.intercept, (1, *problem.shape[1:]))])
             return solution, certified_bounds(problem, w, solution.gap)
 
-        jobs = min(effective_n_jobs(getattr(self, "n_jobs", None)), len(tasks))
         if jobs == 1:
             done = [run(*pair) for pair in pairs]
         else:

@@ -56,7 +56,7 @@ class LogisticRegression(Probabilistic):
     warm_start : bool
         Whether a fit starts from the solution of the one before.
     n_jobs : int, optional
-        Has no effect, as in scikit-learn since 1.8.
+        At most so many threads work on the fit (-1: all); by default all cores at hand.
     factors : array of shape (n_features,), optional
         What multiplies the penalty of each feature; 0 leaves it unpenalized.
     time_limit : float, optional
@@ -179,7 +179,8 @@ class LinearSVC(Classifier):
     warm_start : bool
         Whether a fit starts from the solution of the one before.
     n_jobs : int, optional
-        How many classes are fitted against the rest side by side.
+        How many classes are fitted against the rest side by side, and at most how many threads work on a fit (-1: all); by default one
+        class at a time, with all cores at hand.
 
     Notes
     -----
@@ -286,7 +287,8 @@ class RidgeClassifier(Classifier):
     warm_start : bool
         Whether a fit starts from the solution of the one before.
     n_jobs : int, optional
-        How many classes are fitted against the rest side by side.
+        How many classes are fitted against the rest side by side, and at most how many threads work on a fit (-1: all); by default one
+        class at a time, with all cores at hand.
     verbose : bool
         Whether to show the gap while it goes down.
 

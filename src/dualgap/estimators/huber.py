@@ -156,7 +156,7 @@ class _Joint:
     """
 
     def __init__(self, model: HuberRegressor, X: Any, y: Array, weight: Array | None, report: Report | None) -> None:
-        self.problem = make_problem(X, y, Huber(1.0), L2(1.0), weight, bool(model.fit_intercept))[0]
+        self.problem = make_problem(X, y, Huber(1.0), L2(1.0), weight, bool(model.fit_intercept), model._jobs(1)[1])[0]
         self.epsilon, self.strength = float(model.epsilon), float(model.alpha) / total_weight(weight, len(y))
         self.factors = model.factors
         self.options, self.report = model._solver_options(), report

@@ -444,7 +444,8 @@ class LinearRegressor(Regressor):
     random_state : int, RandomState or None
         Seed of the order in which rows are visited; None is 0.
     n_jobs : int, optional
-        How many targets are fitted side by side.
+        How many targets are fitted side by side, and at most how many threads work on a fit (-1: all); by default one target at a time,
+        with all cores at hand.
     verbose : bool
         Whether to show the gap while it goes down.
 
@@ -553,7 +554,8 @@ class LinearClassifier(Probabilistic):
     random_state : int, RandomState or None
         Seed of the order in which rows are visited; None is 0.
     n_jobs : int, optional
-        How many classes are fitted against the rest side by side.
+        How many classes are fitted against the rest side by side, and at most how many threads work on a fit (-1: all); by default one
+        class at a time, with all cores at hand.
     verbose : bool
         Whether to show the gap while it goes down.
 

@@ -60,7 +60,8 @@ class Ridge(Regressor):
     warm_start : bool
         Whether a fit starts from the solution of the one before.
     n_jobs : int, optional
-        How many targets are fitted side by side.
+        How many targets are fitted side by side, and at most how many threads work on a fit (-1: all); by default one target at a time,
+        with all cores at hand.
     verbose : bool
         Whether to show the gap while it goes down.
 
@@ -164,7 +165,8 @@ class ElasticNet(Regressor):
     time_limit : float, optional
         Most seconds for one target.
     n_jobs : int, optional
-        How many targets are fitted side by side.
+        How many targets are fitted side by side, and at most how many threads work on a fit (-1: all); by default one target at a time,
+        with all cores at hand.
     verbose : bool
         Whether to show the gap while it goes down.
 
@@ -266,7 +268,8 @@ class Lasso(ElasticNet):
     time_limit : float, optional
         Most seconds for one target.
     n_jobs : int, optional
-        How many targets are fitted side by side.
+        How many targets are fitted side by side, and at most how many threads work on a fit (-1: all); by default one target at a time,
+        with all cores at hand.
     verbose : bool
         Whether to show the gap while it goes down.
 

@@ -136,6 +136,14 @@ def vector_transposed_in_blocks(rows: Any, share: Any, alpha: Any, size: int, a:
 
 
 @exact_kernel
+def add_compensated(terms: Any, a: Any, low: Any) -> None:
+    """a += terms, with what is lost to rounding added to `low`."""
+    for j in range(a.shape[0]):
+        low[j] += lost(a[j], terms[j])
+        a[j] += terms[j]
+
+
+@exact_kernel
 def loss_sum(loss: Any, z: Any, y: Any, share: Any, norms2: Any) -> tuple[float, float]:
     """The weighted mean of phi, and that of |phi'| |x|, its sensitivity to rounding of the scores."""
     total, low, sensitivity = 0.0, 0.0, 0.0
@@ -191,8 +199,10 @@ def conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any, norms
 
 
 @exact_kernel
-def vector_conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any, norms2: Any, b: Any) -> tuple[float, float, float]:
-    """The same for a vector-valued loss; `b` holds k numbers."""
+def vector_conjugate_sum(
+    loss: Any, start: int, alpha: Any, scale: float, y: Any, share: Any, norms2: Any, b: Any
+) -> tuple[float, float, float]:
+    """The same for a vector-valued loss and the rows from `start` on; `b` holds k numbers."""
     total, low, size, sensitivity = 0.0, 0.0, 0.0, 0.0
     k = alpha.shape[1]
     for r in range(alpha.shape[0]):
@@ -200,7 +210,7 @@ def vector_conjugate_sum(loss: Any, alpha: Any, scale: float, y: Any, share: Any
         for m in range(k):
             b[m] = -scale * alpha[r, m]
             length += abs(alpha[r, m])
-        term = share[r] * formulas.vector_conjugate(loss, b, y[r], loss.costs[cost_row(loss, y[r], r)])
+        term = share[r] * formulas.vector_conjugate(loss, b, y[r], loss.costs[cost_row(loss, y[r], start + r)])
         low += lost(total, term)
         total += term
         size += abs(term)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
-from dualgap.kernels import gap
 from dualgap.kernels.gram import linear_dual_points, moved_dual_points
 from dualgap.problem import Problem, is_ridge
 from dualgap.rows import as_rows, frozen
@@ -143,7 +142,7 @@ class _Newton:
     def step(self) -> bool:
         """A Newton step; whether it lowered the objective."""
         problem = self.problem
-        gap.dual_points(problem.loss, self.z, problem.y, self.alpha)
+        problem.dual_points_at(self.z, self.everything, self.alpha)
         slope = -problem.transposed_roughly(self.alpha)
         gram, _ = gram_matrix(problem, self.z, self.columns)
         v = Model(problem.penalty, self.columns, problem.intercept, gram, slope, self.w).minimizer(enough=self.enough)

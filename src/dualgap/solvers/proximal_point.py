@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dualgap import formulas
-from dualgap.kernels import gap
 from dualgap.kernels.gram import linear_dual_points
 from dualgap.losses import Smoothed
 from dualgap.problem import Problem
@@ -84,7 +83,7 @@ class _ScalarModel:
 
     def points(self, problem: Problem, z: Array, alpha: Array) -> None:
         """Write the dual points of scores."""
-        gap.dual_points(problem.loss, z, problem.y, alpha)
+        problem.dual_points_at(z, slice(0, problem.n), alpha)
 
     def minimizer(self, problem: Problem, z: Array, alpha: Array, slope: Array, w: Array, ridge: Array) -> Array:  # noqa: ARG002
         """The minimizer of the model at w with a ridge on each coefficient added to its matrix."""

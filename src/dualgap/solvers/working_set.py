@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.certificate import feasible_scale
-from dualgap.kernels import gap
 from dualgap.kernels.coordinates import column_norms, correlate, promises
 from dualgap.problem import Problem
 from dualgap.solvers.column_model import ColumnModel
@@ -106,7 +105,7 @@ class _Sets:
         self._look()
         moved = self.value < before
         if not moved or not run.going or self._worth_a_certificate():
-            gap.dual_points(self.problem.loss, self.z, self.problem.y, self.alpha)
+            self.problem.dual_points_at(self.z, self.everything, self.alpha)
             run.certify(self.w.copy(), self.alpha)
             self.checked = run.passes
         return moved
