@@ -166,6 +166,7 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         tol = options["tol"]
         if X.shape[0] * X.shape[1] <= FEW_ENTRIES:
             options["tol"] = min(tol, ROUNDING)
+        self._total = total_weight(weight, X.shape[0])
         pairs = list(zip(tasks, self._earlier(tasks, X.shape), strict=True))
         jobs, threads = self._jobs(len(tasks))
 
@@ -226,6 +227,29 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         """What `dualgap.solve` returned, with `plot` and `report`; a list of them where there was one solve for each class or target."""
         check_is_fitted(self)
         return self._solutions if len(self._solutions) > 1 else self._solutions[0]
+
+    def to_sklearn(self) -> Any:
+        """The fitted estimator of scikit-learn that predicts the same, for whatever knows scikit-learn's classes alone.
+
+        Converters to ONNX and PMML are such things, and machines where this library is not installed. An estimator with scikit-learn's name
+        becomes that one, with the parameters that both have; a general one becomes the estimator that minimizes the same, or if there is
+        none, one that predicts the same.
+
+        Returns
+        -------
+        estimator of scikit-learn
+            It shares no array with this one.
+
+        Examples
+        --------
+        >>> import dualgap as dg
+        >>> model = dg.Lasso(alpha=0.1).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [1.0, 2.0, 3.0])
+        >>> model.to_sklearn()
+        Lasso(alpha=0.1)
+        """
+        from dualgap.estimators.to_sklearn import to_sklearn
+
+        return to_sklearn(self)
 
     def report(self, path: str | Path, *, title: str | None = None, X_test: Any = None, y_test: Any = None) -> None:
         """Write what was fitted, how well, and how, as one HTML file; names of features and classes are those of the fit.
