@@ -101,9 +101,7 @@ def by_scorer(scorer: Any, X: Any, y: Any, fold: Fold, params: dict[str, Any], f
 
 def takes_weights(scorer: Any) -> bool:
     """Whether a scorer has a use for `sample_weight`."""
-    if hasattr(scorer, "_accept_sample_weight"):
-        return bool(scorer._accept_sample_weight())
-    return "sample_weight" in inspect.signature(scorer).parameters
+    return "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
 
 
 def scorer_for(scoring: Any, classes: Any = None) -> Any:

@@ -84,7 +84,7 @@ def _logistic_penalty(model: Any, made: Any) -> dict[str, Any]:
     if known["penalty"].default == "deprecated":
         later = {"use_legacy_attributes": model.use_legacy_attributes, "scoring": model.scoring} if name == "l1_ratios" else {}
         return params | {name: value} | later | ({"C": np.inf} if plain else {})
-    kind = None if plain else {(0.0,): "l2", (1.0,): "l1"}.get(tuple(ratios), "elasticnet")
+    kind = None if plain else "l2" if not any(ratios) else "l1" if min(ratios) == 1.0 else "elasticnet"
     return params | {"penalty": kind} | ({name: value} if kind == "elasticnet" else {})
 
 
