@@ -82,6 +82,21 @@ def add_gram(rows: Any, weights: Any, position: Any, known: int, places: Any, va
 
 
 @kernel
+def spread(rows: Any, chosen: Any, root: Any, position: Any, out: Any) -> None:
+    """The chosen rows as dense ones, times their roots, which come last; columns go where `position` says, or nowhere."""
+    k = out.shape[1] - 1
+    for r in range(chosen.shape[0]):
+        i, c = np.uint64(chosen[r]), root[r]
+        for m in range(k):
+            out[r, m] = 0.0
+        out[r, k] = c
+        for t in range(first(rows, i), last(rows, i)):
+            p = position[column(rows, t)]
+            if p >= 0:
+                out[r, p] += c * entry(rows, i, t)
+
+
+@kernel
 def descend(gram: Any, slope: Any, penalty: Any, columns: Any, v: Any, free: bool, sweeps: int, steady: int) -> int:
     """Coordinate descent on the quadratic with this Gram matrix plus R, from v: sweeps until `steady` of them leave the zeros as they are.
 

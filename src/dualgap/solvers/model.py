@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, go, line_search, model_gap
+from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, go, line_search, model_gap, spread
 from dualgap.problem import Problem, is_ridge, with_free
 
 Array = npt.NDArray[np.float64]
@@ -34,10 +34,9 @@ def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | Non
     active = np.flatnonzero(weights)
     gram = np.zeros((k + 1, k + 1))
     if nearly_dense(problem):
-        products = _add_dense_gram(problem.X, weights, active, columns, m, gram)
+        products = _add_dense_gram(problem, weights, active, columns, m, gram)
     else:
-        position = np.full(problem.d, -1, dtype=np.int32)
-        position[columns] = np.arange(k, dtype=np.int32)
+        position = _positions(problem, columns)
         room = 2 * (int(np.max(np.diff(problem.X.indptr))) + 1)
         products = float(add_gram(problem.rows, weights, position, m, np.empty(room, dtype=np.uint32), np.empty(room), gram))
     if known is not None:
@@ -55,22 +54,33 @@ def nearly_dense(problem: Problem) -> bool:
     return isinstance(problem.X, np.ndarray) or problem.X.nnz >= NEARLY * problem.n * problem.d
 
 
-def _add_dense_gram(X: Any, weights: Array, active: npt.NDArray[np.intp], columns: Columns, m: int, gram: Array) -> float:
+def _add_dense_gram(problem: Problem, weights: Array, active: npt.NDArray[np.intp], columns: Columns, m: int, gram: Array) -> float:
     """The same from rows that are dense or nearly so, in blocks; of those that have a weight, if these are few."""
-    k, some = len(columns), len(active) < MANY * len(weights)
-    n = len(active) if some else len(weights)
-    chosen: Any = slice(None) if np.array_equal(columns, np.arange(X.shape[1])) else columns  # a slice is read in place
+    X: Any = problem.X
+    dense, k, all_rows = isinstance(X, np.ndarray), len(columns), len(active) >= MANY * len(weights)
+    n = len(weights) if dense and all_rows else len(active)
+    chosen: Any = slice(None) if np.array_equal(columns, np.arange(problem.d)) else columns  # a slice is read in place
+    position = _positions(problem, columns)
     size = max(1, ENTRIES // (k + 1))
     block = np.empty((min(size, n), k + 1))
     for start in range(0, n, size):
         part = block[: min(n, start + size) - start]
-        rows: Any = active[start : start + size] if some else slice(start, min(n, start + size))
+        rows: Any = slice(start, min(n, start + size)) if dense and all_rows else active[start : start + size]
         root = np.sqrt(weights[rows])
-        entries = X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()
-        np.multiply(entries[:, chosen], root[:, None], out=part[:, :k])
-        part[:, k] = root
+        if dense:
+            np.multiply(X[rows][:, chosen], root[:, None], out=part[:, :k])
+            part[:, k] = root
+        else:
+            spread(problem.rows, rows, root, position, part)
         gram[m:] += part[:, m:].T @ part
     return float(n * (k - m) * k)
+
+
+def _positions(problem: Problem, columns: Columns) -> npt.NDArray[np.int32]:
+    """Where each column of X stands among the chosen ones, -1 if it does not."""
+    position = np.full(problem.d, -1, dtype=np.int32)
+    position[columns] = np.arange(len(columns), dtype=np.int32)
+    return position
 
 
 @dataclass
