@@ -43,7 +43,8 @@ CASES = {
     "text hinge": (text, dg.Hinge(), lambda n, top: dg.L2(1.0 / n), (59, 78, 9, 0)),
     "text squared hinge": (text, dg.SquaredHinge(), lambda n, top: dg.L2(1e-2 / n), (75, 102, 9, 0)),
     "text ridge": (text, dg.Squared(), lambda n, top: dg.L2(1e-2 / n), (80, 69, 10, 0)),
-    "text lasso": (text, dg.Squared(), lambda n, top: dg.L1(0.05 * top), (11, 0, 2, 0)),
+    # each pass of a working set certifies, at no cost of its own
+    "text lasso": (text, dg.Squared(), lambda n, top: dg.L1(0.05 * top), (9, 0, 4, 0)),
     "table logistic": (table, dg.Logistic(), lambda n, top: dg.L2(1e-2 / n), (11, 0, 2, 7)),
     "table squared hinge": (table, dg.SquaredHinge(), lambda n, top: dg.ElasticNet(1e-2 / n, 1e-2 / n), (18, 0, 2, 9)),
     "table ridge": (table, dg.Squared(), lambda n, top: dg.L2(1e-2 / n), (6, 0, 2, 1)),

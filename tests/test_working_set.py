@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualgap as dg
+from dualgap.certificate import Seen, dual_point, primal_point
 from dualgap.data.validation import make_problem
+from dualgap.kernels.coordinates import look
 from dualgap.solvers import working_set
 from dualgap.solvers.column_model import ColumnModel
 from dualgap.solvers.model import Model, gram_matrix
@@ -65,8 +67,7 @@ def test_both_ways_to_the_minimizer_of_the_model_agree(loss, intercept, storage)
     slope = -problem.transposed(problem.dual_points(w, np.empty(80)))
     gram, _ = gram_matrix(problem, z, columns)
     exact = Model(problem.penalty, columns, intercept, gram, slope[inside], w[inside]).minimizer()
-    counts = np.count_nonzero(X, axis=0) if storage == "sparse" else np.full(120, 80)
-    swept = ColumnModel(problem, columns, counts, z, w[inside]).minimizer(1e-12)
+    swept = ColumnModel(problem, columns, z, w[inside]).minimizer(0.0, 1e-13)
     np.testing.assert_allclose(swept, exact, atol=1e-9)
 
 
@@ -89,13 +90,42 @@ def test_products_that_are_known_are_not_made_again(storage):
     assert fewer < products
 
 
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("block", [1, 7, 80])
+def test_a_look_is_a_certificate(block, storage):
+    X, y = data(11)
+    X[:, 5], X[3] = 0.0, 0.0
+    problem, _ = make_problem(X if storage == "dense" else sp.csr_array(X), np.sign(y), dg.SquaredHinge(), dg.L1(1e-2))
+    w = np.append(np.random.default_rng(0).standard_normal(120) * (np.arange(120) % 7 == 0), 0.0)
+    z, alpha, sums = np.empty(80), np.empty(80), np.zeros((3, 121))
+    look(problem.rows, problem.loss, problem.y, problem.share, w, block, z, alpha, *sums)
+    np.testing.assert_array_equal(z, problem.scores(w, slice(0, 80)))
+    np.testing.assert_array_equal(alpha, problem.dual_points(w, np.empty(80)))
+    a = sums[0] + sums[1]
+    np.testing.assert_allclose(a, problem.transposed(alpha), rtol=1e-14, atol=1e-16)
+    assert not np.any(sums[2])
+    seen, null = Seen(z, a, block), 0.5
+    assert primal_point(problem, w, seen) == primal_point(problem, w)
+    best = primal_point(problem, w)
+    with_it, without = dual_point(problem, alpha, best, null, seen), dual_point(problem, alpha, best, null)
+    assert abs(with_it.value - without.value) <= with_it.doubt + without.doubt
+
+
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 1000), fraction=st.floats(1e-3, 0.99), l2=st.sampled_from([0.0, 1e-6, 1e-2]), first=st.sampled_from([1, 5, 200]))
-def test_any_strength_and_any_first_set(seed, fraction, l2, first):
+@given(
+    seed=st.integers(0, 1000),
+    fraction=st.floats(1e-3, 0.99),
+    l2=st.sampled_from([0.0, 1e-6, 1e-2]),
+    first=st.sampled_from([1, 5, 200]),
+    sample=st.sampled_from([1, 1000, 10**6]),
+)
+def test_any_strength_any_first_set_and_any_sample(seed, fraction, l2, first, sample):
     X, y = data(seed)
     largest = np.max(np.abs(X.T @ y)) / len(y)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(working_set, "FIRST", first)
+        patch.setattr(working_set, "LEAST", 1)
+        patch.setattr(working_set, "SAMPLE", sample)
         s = dg.solve(X, y, loss=dg.Squared(), penalty=dg.ElasticNet(fraction * largest, l2), solver="working_set", tol=1e-8)
     assert s.status is dg.Status.CERTIFIED
     a = X.T @ (y - X @ s.w) / len(y) - l2 * s.w

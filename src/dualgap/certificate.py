@@ -20,6 +20,7 @@ e. The gap carries an allowance for the rounding of the terms: EPS times the sum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,11 +57,21 @@ class DualPoint:
     a: Array
 
 
-def primal_point(problem: Problem, w: Array) -> PrimalPoint:
+class Seen(NamedTuple):
+    """What a pass over the rows found for w and alpha: the scores, and X'(s alpha)/S from plain sums over blocks of so many rows."""
+
+    z: Array
+    a: Array
+    block: int
+
+
+def primal_point(problem: Problem, w: Array, seen: Seen | None = None) -> PrimalPoint:
     """Evaluate P at w, or at the point of the penalty's domain that rounding has moved w from."""
     if hasattr(problem.penalty, "settled"):
-        w = np.append(problem.penalty.settled(w[: problem.d]), w[problem.d])
-    loss = problem.mean_loss(w)
+        settled = problem.penalty.settled(w[: problem.d])
+        seen = seen if np.array_equal(settled, w[: problem.d]) else None
+        w = np.append(settled, w[problem.d])
+    loss = problem.mean_loss(w) if seen is None else problem.mean_loss_at(seen.z)
     penalty = problem.penalty_value(w)
     doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty)) + _loss_doubt(problem, EPS * float(np.linalg.norm(w)), loss.doubt)
     return PrimalPoint(w, loss.value + penalty, doubt)
@@ -78,19 +89,27 @@ def _loss_doubt(problem: Problem, error: float, slope: float) -> float:
     return error * max(slope, steepest * math.sqrt(size2))
 
 
-def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float) -> DualPoint:
-    """The best dual point that alpha gives, with the help of the best primal point and of the objective of the null model."""
-    if problem.block_rows and not problem.open_columns.size:
-        point = _dual_point(problem, alpha, best, null, problem.block_rows)
-        if point.doubt <= DOUBTFUL * (best.value - point.value):
+def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, seen: Seen | None = None, target: float = 0.0) -> DualPoint:
+    """The best dual point that alpha gives, with the help of the best primal point and of the objective of the null model.
+
+    An allowance for rounding that is small beside the gap, or beside the `target` for it, is not made smaller.
+    """
+    seen = None if len(problem.unheld) else seen  # it may have to be another alpha there
+    block = problem.block_rows if seen is None else seen.block
+    if block and not problem.open_columns.size:
+        point = _dual_point(problem, alpha, best, null, block, seen)
+        if point.doubt <= DOUBTFUL * max(best.value - point.value, target):
             return point
         del point  # and its dual variables, which are an array of their own where they had to be balanced
     return _dual_point(problem, alpha, best, null, 0)
 
 
-def _dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, block: int) -> DualPoint:
+def _dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, block: int, seen: Seen | None = None) -> DualPoint:
     """The same with X'(s alpha)/S from plain sums over blocks of so many rows, or compensated if that is 0."""
-    alpha, a = balanced(problem, alpha, problem.transposed_in_blocks if block else problem.transposed)
+    if seen is None:
+        alpha, a = balanced(problem, alpha, problem.transposed_in_blocks if block else problem.transposed)
+    else:
+        a = seen.a
     relative = EPS * (1.0 + 0.125 * block)
     unheld = problem.unheld
     unbalanced = 0.0

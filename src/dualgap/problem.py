@@ -108,7 +108,7 @@ class Problem:
     def column_norms2(self) -> Array:
         """The weighted mean of the squares of each column."""
         norms2, counts = np.empty(self.d), np.empty(self.d, dtype=np.int64)
-        column_norms(self.rows, self.share, norms2, counts)
+        column_norms(self.rows, self.share, 1, norms2, counts)
         return norms2
 
     @cached_property
@@ -238,6 +238,10 @@ class Problem:
     def mean_loss(self, w: Array) -> Total:
         """The weighted mean of the loss at w."""
         return Total(*self._summed(lambda rows: self._loss(self._scores(w, rows), rows)))
+
+    def mean_loss_at(self, z: Array) -> Total:
+        """The same from the scores of all rows."""
+        return Total(*self._summed(lambda rows: self._loss(z[rows], rows)))
 
     def mean_loss_of(self, z: Array, rows: slice) -> tuple[float, float]:
         """The part of a slice of rows in the mean loss, from its scores, and in the sensitivity of the mean to rounding."""

@@ -40,6 +40,15 @@ def moved_dual_points(loss: Any, z: Any, along: Any, y: Any, alpha: Any) -> None
 
 
 @kernel
+def weighted_columns(X: Any, columns: Any, root: Any, out: Any) -> None:
+    """Some columns of dense rows and a column of ones, each row times its number."""
+    for r in range(X.shape[0]):
+        for m in range(columns.shape[0]):
+            out[r, m] = root[r] * X[r, columns[m]]
+        out[r, columns.shape[0]] = root[r]
+
+
+@kernel
 def add_gram(rows: Any, weights: Any, position: Any, known: int, places: Any, values: Any, gram: Any) -> float:
     """Add sum_i weight_i (x_i, 1)(x_i, 1)' to the lower triangle, for the columns that have a position in it; the intercept's is the last.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, go, line_search, model_gap, spread
+from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, go, line_search, model_gap, spread, weighted_columns
 from dualgap.problem import Problem, is_ridge, with_free
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ def _add_dense_gram(problem: Problem, weights: Array, active: npt.NDArray[np.int
     X: Any = problem.X
     dense, k, all_rows = isinstance(X, np.ndarray), len(columns), len(active) >= MANY * len(weights)
     n = len(weights) if dense and all_rows else len(active)
-    chosen: Any = slice(None) if np.array_equal(columns, np.arange(problem.d)) else columns  # a slice is read in place
+    whole = np.array_equal(columns, np.arange(problem.d))
     position = _positions(problem, columns)
     size = max(1, ENTRIES // (k + 1))
     block = np.empty((min(size, n), k + 1))
@@ -67,11 +67,13 @@ def _add_dense_gram(problem: Problem, weights: Array, active: npt.NDArray[np.int
         part = block[: min(n, start + size) - start]
         rows: Any = slice(start, min(n, start + size)) if dense and all_rows else active[start : start + size]
         root = np.sqrt(weights[rows])
-        if dense:
-            np.multiply(X[rows][:, chosen], root[:, None], out=part[:, :k])
+        if not dense:
+            spread(problem.rows, rows, root, position, part)
+        elif whole:
+            np.multiply(X[rows], root[:, None], out=part[:, :k])
             part[:, k] = root
         else:
-            spread(problem.rows, rows, root, position, part)
+            weighted_columns(X[rows], columns, root, part)
         gram[m:] += part[:, m:].T @ part
     return float(n * (k - m) * k)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.certificate import primal_point
+from dualgap.certificate import Seen, primal_point
 from dualgap.problem import Problem, is_ridge
 from dualgap.rows import as_rows
 from dualgap.solvers.adaptive import AdaptiveProxSDCA
@@ -125,9 +125,9 @@ class _Lifted(Run):
         super().accept()
         self.outer.accept()
 
-    def certify(self, w: Array, alpha: Array, *, ends: bool = True) -> float:
+    def certify(self, w: Array, alpha: Array, *, ends: bool = True, seen: Seen | None = None) -> float:
         """Certify a pair here and, with the coefficients that belong to it, in the original problem."""
-        value = super().certify(w, alpha, ends=ends)
+        value = super().certify(w, alpha, ends=ends, seen=seen)
         lifted = np.zeros(self.original.shape)
         lifted[: self.original.d] = self.original.X.T @ (self.back @ w[: self.problem.d])
         lifted[self.original.d] = w[self.problem.d]

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.certificate import DualPoint, PrimalPoint, dual_point, primal_point
+from dualgap.certificate import DualPoint, PrimalPoint, Seen, dual_point, primal_point
 from dualgap.problem import Problem, is_ridge
 from dualgap.solution import History, Record, Solution, Status
 
@@ -176,15 +176,15 @@ class Run:
         if self.due:
             self.certify(iterate.weights(), iterate.alpha)
 
-    def certify(self, w: Array, alpha: Array, *, ends: bool = True) -> float:
+    def certify(self, w: Array, alpha: Array, *, ends: bool = True, seen: Seen | None = None) -> float:
         """Evaluate a primal and a dual point, keep what is better than before, end the solve if the gap is small enough; P(w).
 
-        w is kept as it is, so it must not be written to afterwards; alpha is copied.
+        w is kept as it is, so it must not be written to afterwards; alpha is copied. What a solver has `seen` of both is not computed anew.
         """
-        point = self.best if w is self.best.w else primal_point(self.problem, w)
+        point = self.best if w is self.best.w else primal_point(self.problem, w, seen)
         if point.value < self.best.value:
             self.best = point
-        dual = dual_point(self.problem, alpha, self.best, self.null)
+        dual = dual_point(self.problem, alpha, self.best, self.null, seen, self.target)
         self.correlations = dual.a if self.best_dual is None else NONE
         if self.best_dual is None:
             self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt, NONE)
