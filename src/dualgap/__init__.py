@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         Race,
         Relay,
         RowSpace,
+        Shrinking,
         WorkingSet,
     )
 
@@ -88,6 +89,7 @@ _LATER = {
     "Race": "dualgap.solvers",
     "Relay": "dualgap.solvers",
     "RowSpace": "dualgap.solvers",
+    "Shrinking": "dualgap.solvers",
     "WorkingSet": "dualgap.solvers",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
@@ -173,6 +175,7 @@ __all__ = [
     "RidgeClassifier",
     "RidgeClassifierCV",
     "RowSpace",
+    "Shrinking",
     "SmoothHinge",
     "SmoothMaxHinge",
     "Smoothed",

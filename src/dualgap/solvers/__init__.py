@@ -14,6 +14,7 @@ from dualgap.solvers.proximal_point import ProximalPoint
 from dualgap.solvers.race import Race
 from dualgap.solvers.relay import Relay
 from dualgap.solvers.row_space import RowSpace
+from dualgap.solvers.shrinking import Shrinking
 from dualgap.solvers.working_set import WorkingSet
 
 SOLVERS: dict[str, Any] = {
@@ -25,6 +26,7 @@ SOLVERS: dict[str, Any] = {
     "newton": GramNewton,
     "joint_newton": JointNewton,
     "proximal_point": ProximalPoint,
+    "shrinking": Shrinking,
     "working_set": WorkingSet,
 }
 
@@ -59,6 +61,7 @@ __all__ = [
     "Race",
     "Relay",
     "RowSpace",
+    "Shrinking",
     "WorkingSet",
     "check_solver",
 ]
