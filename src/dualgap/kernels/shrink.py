@@ -32,12 +32,13 @@ def stays(data: Any, old: Any, y: Any, z: Any, q: Any, margin: Any) -> Any:
 @kernel
 def shrinking_epoch(
     data: Any, prox: Any, alpha: Any, u: Any, order: Any, rows: Any, aside: Any, margin: float, trail: Any, slot: int
-) -> tuple[int, int, int, float, float]:
+) -> tuple[int, int, Any, float, float]:
     """Prox-SDCA over order[rows[0]:rows[1]]; rows that stay are moved to `aside`, from rows[3] on, and the others to order[rows[2]:].
 
     Returns where these two end, the entries read, the largest move of a score that a step stands for, and the gap of the rows when met.
     """
-    kept, found, entries, largest, gap = rows[2], rows[3], 0, 0.0, 0.0
+    kept, found, largest, gap = rows[2], rows[3], 0.0, 0.0
+    entries = np.int64(0)
     part = order[: rows[1]]
     for t in range(rows[0], rows[1]):
         look_ahead(data, alpha, u, part, t)
@@ -178,7 +179,7 @@ def gained(data: Any, prox: Any, alpha: Any, u: Any, order: Any, step: Any, ahea
     for j in range(end):
         total += held(prox, u[j], j) - held(prox, u[j] + t * (ahead[j] - u[j]), j)
     there = u[end] + t * (ahead[end] - u[end])
-    return total + 0.5 * prox.free * (u[end] * u[end] - there * there)
+    return float(total + 0.5 * prox.free * (u[end] * u[end] - there * there))
 
 
 @jitable
