@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dualgap.check import check_loss, check_penalty
     from dualgap.checkpoint import Checkpoint
     from dualgap.data.errors import InputError
+    from dualgap.data.store import Store
     from dualgap.data.svmlight import read_svmlight
     from dualgap.estimators import (
         HuberRegressor,
@@ -79,6 +80,7 @@ _LATER = {
     "AdaptiveProxSDCA": "dualgap.solvers",
     "Checkpoint": "dualgap.checkpoint",
     "Model": "dualgap.model",
+    "Store": "dualgap.data.store",
     "Auto": "dualgap.solvers",
     "FISTA": "dualgap.solvers",
     "GramNewton": "dualgap.solvers",
@@ -186,6 +188,7 @@ __all__ = [
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Status",
+    "Store",
     "WorkingSet",
     "check_loss",
     "check_penalty",

@@ -16,6 +16,7 @@ COMMANDS = {
     "predict": ("dualgap.commands.predict", "predict a line for each row"),
     "certify": ("dualgap.commands.certify", "prove how far a model is from the best one on some data"),
     "path": ("dualgap.commands.path", "fit along a path of penalties, each point certified"),
+    "convert": ("dualgap.commands.convert", "write a store, for data larger than memory"),
     "paper": ("dualgap.experiments.paper", "run the experiments of the paper anew: tables, figure and scaling"),
     "demo": ("dualgap.commands.demo", "fit a data set that comes with scikit-learn and show the certificate"),
 }

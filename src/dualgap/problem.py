@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,17 @@ class Total(NamedTuple):
     doubt: float
 
 
+class Work(NamedTuple):
+    """What is visited at a time: data, the order of their rows, and what is read and written for each row; `again` if it was just met."""
+
+    data: Any
+    order: npt.NDArray[Any]
+    alpha: Array
+    scores: npt.NDArray[np.float32] | None = None
+    sums: tuple[npt.NDArray[Any], ...] = ()
+    again: bool = False
+
+
 @dataclass(frozen=True)
 class Problem:
     """A validated problem; `share` is s_i/S, `norms2` is |x_i|^2, `outputs` is 0 for a scalar loss and the number of classes otherwise.
@@ -55,6 +66,10 @@ class Problem:
     intercept: bool
     outputs: int
     team: Team = SOLO
+
+    # whether the rows are in memory, and what a pass is worth in visits of each row
+    resident: ClassVar[bool] = True
+    worth: ClassVar[float] = 1.0
 
     @property
     def n(self) -> int:
@@ -148,9 +163,13 @@ class Problem:
         ones = np.broadcast_to(1.0, (self.n, 1))
         if not self.open_columns.size:
             return ones
-        columns = self.X[:, self.open_columns]
-        columns = np.asarray(columns if isinstance(columns, np.ndarray) else columns.toarray(), dtype=np.float64)
+        columns = self._columns(self.open_columns)
         return np.hstack([columns, ones]) if self.intercept else np.ascontiguousarray(columns)
+
+    def _columns(self, chosen: npt.NDArray[np.intp]) -> Array:
+        """Some columns as a dense array."""
+        columns = self.X[:, chosen]
+        return np.asarray(columns if isinstance(columns, np.ndarray) else columns.toarray(), dtype=np.float64)
 
     def unheld_size(self, alpha: Array) -> Array:
         """The sums of the absolute values of what must cancel in X'(s alpha)/S there."""
@@ -194,14 +213,16 @@ class Problem:
         factors = column_factors(self.penalty)
         if p == 2.0 and factors is None:
             return self.norms2, 1.0 / (self.penalty.convexity + kappa)
-        out = np.empty(self.n)
-        metric, inverse = np.ones(0), 1.0
         if factors is None:
-            inverse /= self.penalty.convexity
-        else:
-            metric = 1.0 / (float(innermost(self.penalty).convexity) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free))
+            return self._metric_norms(np.ones(0), p), 1.0 / self.penalty.convexity
+        modulus = float(innermost(self.penalty).convexity) * factors + kappa + np.where(factors > 0.0, 0.0, ridge_free)
+        return self._metric_norms(1.0 / modulus, 2.0), 1.0
+
+    def _metric_norms(self, metric: Array, p: float) -> Array:
+        """The squared norm of each row in a metric, or its p-norm."""
+        out = np.empty(self.n)
         self.each(lambda rows: gap.metric_row_norms(row_slice(self.rows, rows), metric, p, out[rows]))
-        return out, inverse
+        return out
 
     def blocks(self, rows: slice | None = None) -> Iterator[slice]:
         """Slices of rows, or of a slice of them, small enough that a temporary array of scores does not count."""
@@ -217,7 +238,11 @@ class Problem:
 
     def _summed(self, of: Callable[[slice], tuple[float, ...]]) -> tuple[float, ...]:
         """The sums over all blocks of what each has."""
-        return _added(self.each(lambda part: _added(of(rows) for rows in self.blocks(part))))
+        return added(self.each(lambda part: added(of(rows) for rows in self.blocks(part))))
+
+    def works(self, work: Work, seed: npt.NDArray[np.uint64]) -> Iterator[Work]:  # noqa: ARG002
+        """A pass over rows in some order as what is visited at a time: all of it where the rows are in memory."""
+        yield work
 
     def scores(self, w: Array, rows: slice) -> Array:
         """x_i'w + b of the rows of a slice."""
@@ -246,7 +271,7 @@ class Problem:
     def mean_loss_of(self, z: Array, rows: slice) -> tuple[float, float]:
         """The part of a slice of rows in the mean loss, from its scores, and in the sensitivity of the mean to rounding."""
         parts = self.team.map(lambda part: self._loss(z[part.start - rows.start : part.stop - rows.start], part), self._within(rows))
-        total, sensitivity = _added(parts)
+        total, sensitivity = added(parts)
         return total, sensitivity
 
     def _loss(self, z: Array, rows: slice) -> tuple[float, float]:
@@ -264,7 +289,7 @@ class Problem:
 
     def mean_conjugate(self, alpha: Array, scale: float = 1.0) -> tuple[float, float, float]:
         """The weighted mean of phi*(-scale alpha), that of its absolute value, and that of |alpha| |x|."""
-        total, size, sensitivity = _added(self.each(lambda rows: self._conjugate(alpha[rows], scale, rows)))
+        total, size, sensitivity = added(self.each(lambda rows: self._conjugate(alpha[rows], scale, rows)))
         return total, size, sensitivity
 
     def _conjugate(self, alpha: Array, scale: float, rows: slice) -> tuple[float, float, float]:
@@ -383,7 +408,7 @@ def row_parts(X: Any, count: int) -> list[slice]:
     return [slice(*part) for part in pairwise([0, *map(int, cuts), n]) if part[0] < part[1]]
 
 
-def _added(parts: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
+def added(parts: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
     """The sums of what each part has, rounded once."""
     return tuple(_sum(numbers) for numbers in zip(*parts, strict=True))
 

@@ -64,6 +64,18 @@ def row_slice(rows: Any, part: slice) -> Any:
     return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])
 
 
+def as_matrix(rows: Csr | Dense, d: int) -> Any:
+    """Rows as the matrix of d columns that they are; a dense one is a view."""
+    if isinstance(rows, Dense):
+        return rows.values
+    from scipy.sparse import csr_array
+
+    signed = {4: np.int32, 8: np.int64}
+    indptr, indices = (a.view(signed[a.itemsize]) for a in (rows.indptr, rows.indices))
+    part = slice(int(indptr[0]), int(indptr[-1]))
+    return csr_array((rows.data[part], indices[part], indptr - indptr[0]), shape=(len(indptr) - 1, d))
+
+
 def first(rows: Any, i: Any) -> Any:
     """Where the entries of row i begin."""
 

@@ -9,7 +9,7 @@ from dualgap.solution import Record, Solution, Status
 
 def solve(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     loss: Any,
     penalty: Any,
@@ -32,10 +32,12 @@ def solve(
 
     Parameters
     ----------
-    X : scipy CSR matrix or array, or C-contiguous array, of float32 or float64, n x d
+    X : scipy CSR matrix or array, or C-contiguous array, of float32 or float64, n x d, or a Store
         Read in place, never copied; other layouts and types are converted once, and the solution's notes say so.
+        A `Store` may be larger than memory.
     y : array of n targets
-        Numbers for a loss of regression, -1 and +1 for one of classification, 0 .. k-1 for a vector-valued one.
+        Numbers for a loss of regression, -1 and +1 for one of classification, 0 .. k-1 for a vector-valued one; by default those of the
+        store.
     loss : a loss, such as `Logistic()`, `SmoothHinge(gamma=1.0)`, `Softmax()`, or one of your own
     penalty : a penalty, such as `L2(1e-4)` or `ElasticNet(l1=1e-5, l2=1e-6)`, or one of your own
     sample_weight : array of n nonnegative numbers, optional

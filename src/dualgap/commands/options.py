@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -73,6 +74,15 @@ def count(text: str) -> int:
     return value
 
 
+def size(text: str) -> int:
+    """A number of bytes, such as 500M or 2.5 GB."""
+    number_, unit = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE).groups()  # type: ignore[union-attr]
+    value = int(float(number_) * 1024 ** " KMGT".index(unit.upper() or " "))
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least a byte, got {text}")
+    return value
+
+
 def add_input(parser: argparse.ArgumentParser, what: str = "a file, or several that are read one after the other") -> None:
     """Files and how they are read."""
     parser.add_argument("files", nargs="+", metavar="FILE", help=what)
@@ -87,6 +97,9 @@ def add_input(parser: argparse.ArgumentParser, what: str = "a file, or several t
         "--header", action=argparse.BooleanOptionalAction, help="whether a csv file begins with names (default: if they are)"
     )
     group.add_argument("--delimiter", metavar="C", help="what separates the fields of a csv file (default: what the first line has)")
+    group.add_argument(
+        "--memory", type=size, metavar="SIZE", help="rows of a store to hold at a time, such as 500M (default: half of what is available)"
+    )
 
 
 def reading(options: argparse.Namespace, **more: Any) -> "Reading":
@@ -103,6 +116,7 @@ def reading(options: argparse.Namespace, **more: Any) -> "Reading":
         "header": options.header,
         "delimiter": "\t" if options.delimiter in ("tab", r"\t") else options.delimiter,
         "threads": getattr(options, "threads", None),
+        "memory": options.memory,
     }
     return Reading(**{**said, **more})
 

@@ -38,6 +38,8 @@ class Reading:
         Whether there must be a target.
     threads : int, optional
         Threads that parse text.
+    memory : int, optional
+        Bytes of rows of a store that a solve may hold at a time.
     """
 
     format: str = "auto"
@@ -51,6 +53,7 @@ class Reading:
     wanted: tuple[str, ...] | None = None
     supervised: bool = True
     threads: int | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from dualgap.data.delimited import Delimited
 from dualgap.data.errors import InputError
 from dualgap.data.files import first_bytes, naming
 from dualgap.data.layout import Reading
+from dualgap.data.store import Store, is_store
 from dualgap.data.svmlight import svmlight_chunks
 
 MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
@@ -64,6 +65,28 @@ def _svmlight(path: str, reading: Reading) -> Svmlight:
     return Svmlight(path, reading.features, reading.first_column, reading.threads)
 
 
+class StoredRows:
+    """A store as a source of rows like any other; `load` hands it to solvers as it is."""
+
+    def __init__(self, path: str, reading: Reading) -> None:
+        for option in ("target", "drop", "wanted"):
+            if getattr(reading, option) and not (option == "wanted" and reading.wanted == Store.open(path).names):
+                raise InputError(path, f"a store has no columns that {option} could name, got {getattr(reading, option)!r}")
+        self.store = Store.open(path, memory=reading.memory)
+        if reading.supervised and self.store.y is None:
+            raise InputError(path, "has no targets")
+        self.names, self.d, self.sparse = self.store.names, self.store.shape[1], self.store.sparse
+        self.first_column = self.store.first_column if self.sparse else None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, some at a time."""
+        for X, *beside in self.store.pieces():
+            rows: Any = X
+            if self.sparse:
+                rows = Entries(X.indptr.astype(np.int64), X.indices + np.int32(self.store.first_column), X.data)
+            yield Chunk(rows, *beside)
+
+
 FORMATS: dict[str, Callable[[str, Reading], Any]] = {
     "svmlight": _svmlight,
     "csv": Delimited,
@@ -71,11 +94,14 @@ FORMATS: dict[str, Callable[[str, Reading], Any]] = {
     "arrow": lambda path, reading: Columnar(path, reading, "arrow"),
     "npz": Npz,
     "npy": Npy,
+    "store": StoredRows,
 }
 
 
 def detect(path: str) -> str:
-    """The format of a file: by its first bytes where a format has such, then by its name, then by its first lines."""
+    """The format of a file: by its first bytes where a format has such, then by its name, then by its first lines; a folder is a store."""
+    if is_store(path):
+        return "store"
     head = first_bytes(path)
     for magic, format_ in MAGIC.items():
         if head.startswith(magic):
@@ -148,7 +174,7 @@ def numbers_apart(path: str) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Table:
-    """A data set in memory."""
+    """A data set in memory, but for its rows where X is a store."""
 
     X: Any
     y: npt.NDArray[Any] | None
@@ -160,6 +186,8 @@ class Table:
 def load(paths: Sequence[str], reading: Reading, dtype: Any = None) -> Table:
     """All rows of some files; `dtype` is float32 or float64, by default what the files have and float64 for text."""
     sources = Sources(paths, reading)
+    if len(paths) == 1 and isinstance(sources.sources[0], StoredRows):
+        return _table(sources.sources[0].store, sources.apart, dtype)
     rows: list[Any] = []
     targets: list[npt.NDArray[Any]] = []
     weights: list[npt.NDArray[np.float64]] = []
@@ -177,6 +205,15 @@ def load(paths: Sequence[str], reading: Reading, dtype: Any = None) -> Table:
     first = first_column(rows, sources)
     kind = max(part.values.dtype for part in rows)
     return Table(joined_entries(rows, first, sources.d, kind), y, weight, None, first)
+
+
+def _table(store: Store, apart: npt.NDArray[np.float64] | None, dtype: Any) -> Table:
+    """A store and what it has beside its rows."""
+    if dtype is not None and store.dtype != dtype:
+        raise InputError(store.path, f"holds values that are read as {store.dtype}: convert it anew to have them as {np.dtype(dtype)}")
+    if apart is not None and len(apart) != store.shape[0]:
+        raise InputError(store.path, f"has {store.shape[0]} rows, and there are {len(apart)} weights")
+    return Table(store, store.y, store.sample_weight if apart is None else apart, store.names, store.first_column if store.sparse else None)
 
 
 def first_column(parts: Iterable[Entries], sources: Sources) -> int:

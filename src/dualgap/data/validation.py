@@ -13,11 +13,14 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.cores import check_n_threads
+from dualgap.data.store import Store
+from dualgap.data.stream import Stream
 from dualgap.kernels import gap
 from dualgap.losses import Smoothed
 from dualgap.penalties import ElasticNet, Factors
 from dualgap.problem import Problem, column_factors, row_parts
 from dualgap.rows import as_rows, frozen, row_slice
+from dualgap.streamed import StreamedProblem
 from dualgap.team import team_for
 
 FLOATS = (np.float32, np.float64)
@@ -29,7 +32,9 @@ def make_problem(
     """The problem that the arguments of `solve` state, and remarks about conversions."""
     n_threads = check_n_threads(n_threads)
     notes: list[str] = []
-    X = check_matrix(X, notes)
+    if isinstance(X, Store):
+        X, y, sample_weight = _of_store(X, y, sample_weight, notes)
+    X = X if isinstance(X, Store) else check_matrix(X, notes)
     n, d = X.shape
     share = check_weights(sample_weight, n)
     loss = check_loss_object(loss)
@@ -39,6 +44,12 @@ def make_problem(
     penalty = check_penalty_object(penalty, d, outputs)
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
+    parts = (frozen(y), share)
+    if isinstance(X, Store):
+        team = team_for(n_threads, X.nnz * max(1, outputs))
+        problem: Problem = StreamedProblem(X, Stream(X), *parts, frozen(X.norms2), loss, penalty, bool(intercept), outputs, team)
+        _check_held(problem)
+        return problem, notes
     rows = as_rows(X)
     norms2 = np.empty(n)
     team = team_for(n_threads, getattr(X, "nnz", X.size) * max(1, outputs))
@@ -48,9 +59,18 @@ def make_problem(
         raise ValueError(_explain_bad_matrix(X))
     if not canonical:
         gap.merged_row_norms(rows, np.zeros(d), norms2)
-    problem = Problem(X, rows, frozen(y), share, frozen(norms2), loss, penalty, bool(intercept), outputs, team)
+    problem = Problem(X, rows, *parts, frozen(norms2), loss, penalty, bool(intercept), outputs, team)
     _check_held(problem)
     return problem, notes
+
+
+def _of_store(store: Store, y: Any, sample_weight: Any, notes: list[str]) -> tuple[Any, Any, Any]:
+    """The rows of a store, read at once if they fit into memory; its targets and weights where there are no others."""
+    y = store.y if y is None else y
+    sample_weight = store.sample_weight if sample_weight is None else sample_weight
+    if store.rounded:
+        notes.append(f"The certificate is for the data as they are in {store.path}: {store.rounded:,} values rounded to {store.values}.")
+    return store.load() if store.fits else store, y, sample_weight
 
 
 def check_matrix(X: Any, notes: list[str]) -> Any:

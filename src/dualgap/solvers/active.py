@@ -16,7 +16,7 @@ class ActiveRows:
     """Rows chosen by their scores in the last full epoch; `part` is their share of the nonzeros."""
 
     def __init__(self, problem: Problem, order: npt.NDArray[Any]) -> None:
-        self.matrix = problem.rows
+        self.matrix, self.resident = problem.rows, problem.resident
         self.scores = np.zeros(problem.n, dtype=np.float32)
         self.rows = np.empty_like(order)
         self.count = 0
@@ -30,6 +30,8 @@ class ActiveRows:
 
         They do if they are few, and if those chosen last time carried at least half of what was gained this time.
         """
+        if not self.resident:
+            return False
         carried = float(carried_by(self.scores, self.chosen()))
         threshold, total = small_scores(self.scores, SMALL, self.buckets)
         kept = not self.trusted or carried >= 0.5 * total
@@ -40,7 +42,7 @@ class ActiveRows:
 
     @property
     def few(self) -> bool:
-        """Whether a pass over the chosen rows is much cheaper than one over all."""
+        """Whether a pass over the chosen rows is much cheaper than one over all, which it is not where all have to be read for it."""
         return self.part <= FEW
 
     def chosen(self) -> npt.NDArray[Any]:

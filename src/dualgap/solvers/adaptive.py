@@ -66,7 +66,8 @@ class _Effort:
         stretch = min(float(formulas.stretch(problem.loss, problem.outputs)), 2.0) if problem.outputs else 1.0
         total, squares, largest = _row_weights(problem)
         lam = problem.penalty.convexity
-        self.base = stretch * (squares / total if total > 0.0 else 1.0) / gamma
+        # a pass that is worth more solves its subproblem as well with a smaller kappa
+        self.base = stretch * (squares / total if total > 0.0 else 1.0) / (gamma * problem.worth)
         self.most = 2.0 * stretch * (largest if total > 0.0 else 1.0) / gamma
         self.kappa = max(self.base - lam, 0.1 * self.base)
         self.epochs = 1

@@ -6,6 +6,8 @@ A coefficient that no penalty holds always has a proximal term, around the cente
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy.typing as npt
 from dualgap.kernels import gap
 from dualgap.kernels.epoch import Data, Prox, epoch, vector_epoch
 from dualgap.kernels.scored import scored_epoch, vector_scored_epoch
-from dualgap.problem import Problem, with_free
+from dualgap.problem import Problem, Work, with_free
 from dualgap.solvers.run import Run
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +54,7 @@ class Ascent:
 
     def _entries(self) -> int:
         X = self.problem.X
-        return int(getattr(X, "nnz", X.size)) * max(1, self.problem.outputs)
+        return int(getattr(X, "nnz", self.problem.n * self.problem.d)) * max(1, self.problem.outputs)
 
     def settle(self, center: Array, kappa: float) -> None:
         """Take up the subproblem around a center, from the alpha at hand."""
@@ -123,35 +125,37 @@ class Ascent:
 
     def sweep(self, order: npt.NDArray[Any] | None = None) -> None:
         """One pass over the data, or over the rows given, in slices short enough that a limit is noticed."""
-        order = self.shuffle() if order is None else order
+        for work in self.works(self.shuffle() if order is None else order, 1.0 / self.problem.n):
+            if self.problem.outputs:
+                vector_epoch(work.data, self.prox, work.alpha, self.u, work.order, self.scratch)
+            else:
+                epoch(work.data, self.prox, work.alpha, self.u, work.order)
+
+    def works(self, order: npt.NDArray[Any], cost: float, **noted: Any) -> Iterator[Work]:
+        """Rows in an order, in slices short enough that a limit is noticed; `cost` is what a row costs of a pass."""
         self.run.working = self.alpha
         self.refresh()
-        for start in range(0, len(order), self.step):
-            part = order[start : start + self.step]
-            if self.problem.outputs:
-                vector_epoch(self.data, self.prox, self.alpha, self.u, part, self.scratch)
-            else:
-                epoch(self.data, self.prox, self.alpha, self.u, part)
-            self.run.spent(len(part) / self.problem.n)
-            if not self.run.going:
-                break
+        with closing(self.problem.works(Work(self.data, order, self.alpha, **noted), self.seed)) as works:  # type: ignore[type-var]
+            for work in works:
+                for start in range(0, len(work.order), self.step):
+                    rows = work.order[start : start + self.step]
+                    yield work._replace(order=rows)
+                    self.run.spent(0.0 if work.again else cost * len(rows))
+                    if not self.run.going:
+                        break
+                if not self.run.going:
+                    break
         self.run.show(self)
 
     def scored_sweep(self, order: npt.NDArray[Any], scores: npt.NDArray[np.float32], part: float = 1.0) -> float:
         """A pass over some rows that notes their scores and returns the losses it met; `part` is what it costs of a pass."""
-        self.run.working = self.alpha
-        self.refresh()
         loss = 0.0
-        for start in range(0, len(order), self.step):
-            rows = order[start : start + self.step]
+        for work in self.works(order, part / max(1, len(order)), scores=scores):
             if self.problem.outputs:
-                loss += vector_scored_epoch(self.data, self.prox, self.alpha, self.u, rows, self.scratch, scores)
+                met = vector_scored_epoch(work.data, self.prox, work.alpha, self.u, work.order, self.scratch, work.scores)
             else:
-                loss += scored_epoch(self.data, self.prox, self.alpha, self.u, rows, scores)
-            self.run.spent(part * len(rows) / max(1, len(order)))
-            if not self.run.going:
-                break
-        self.run.show(self)
+                met = scored_epoch(work.data, self.prox, work.alpha, self.u, work.order, work.scores)
+            loss += 0.0 if work.again else met
         return loss
 
     def mix(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -168,12 +172,6 @@ class Ascent:
         if self.problem.intercept:
             held -= 0.5 * float(self.held[-1]) * float(np.sum(w[d] * w[d]))
         return -self.problem.mean_conjugate(self.alpha)[0] - held
-
-    def swept(self, passes: float) -> None:
-        """Account for passes that were made on the state directly."""
-        self.run.spent(passes)
-        self.run.show(self)
-        self.follow()
 
     def return_to(self, alpha: Array) -> None:
         """Take back steps."""

@@ -38,6 +38,8 @@ class JointNewton:
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
+        if not problem.resident:
+            return "rows in memory"
         fits = hasattr(problem.loss, "curvature") and joint(problem)
         return "" if fits else "a smooth vector-valued loss and a penalty on each coefficient"
 

@@ -143,12 +143,12 @@ class ProxSDCA:
         dense = bool(getattr(problem.penalty, "coupled", False))
         steps = 0
         for _ in range(passes):
-            order = ascent.shuffle()
-            ascent.refresh()
-            averaging_epoch(ascent.data, ascent.prox, ascent.alpha, ascent.u, order, ascent.scratch, steps, sums, dense)
-            steps += n
+            for work in ascent.works(ascent.shuffle(), 1.0 / n, sums=sums[:2]):
+                local = (*work.sums, *sums[2:])
+                averaging_epoch(work.data, ascent.prox, work.alpha, ascent.u, work.order, ascent.scratch, steps, local, dense)
+                steps += len(work.order)
             finish(ascent.prox, ascent.alpha, ascent.u, steps, sums)
-            ascent.swept(1.0)
+            ascent.follow()
             if not run.going:
                 break
         return sums[2] / steps, sums[0] / steps

@@ -48,6 +48,8 @@ class ProximalPoint:
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
+        if not problem.resident:
+            return "rows in memory"
         scalar = problem.outputs == 0 and hasattr(problem.loss, "dual_step") and not formulas.penalty_is_coupled(problem.penalty)
         fits = scalar or (joint(problem) and hasattr(problem.loss, "smoothed"))
         return "" if fits else "a loss that can be smoothed and a penalty on each coefficient"

@@ -44,6 +44,8 @@ class RowSpace:
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
+        if not problem.resident:
+            return "rows in memory"
         return str(self.solver.requirement(problem)) if is_ridge(problem.penalty) else "a penalty l2/2 |w|^2"
 
     def price(self, problem: Problem) -> float:

@@ -56,6 +56,8 @@ class WorkingSet:
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
+        if not problem.resident:
+            return "rows in memory"
         fits = problem.outputs == 0 and problem.loss.smoothness > 0.0 and not formulas.penalty_is_coupled(problem.penalty)
         return "" if fits else "a smooth scalar loss and a penalty on each coefficient"
 
