@@ -195,6 +195,73 @@ def test_path(tmp_path, suffix):
         assert all(last.get(f"x{j}", 0.0) == pytest.approx(direct.w[j], abs=1e-3) for j in range(D))
 
 
+def test_a_store_is_input_like_any_other(tmp_path):
+    y = np.where(SCORES > 0, 1, -1)
+    files = [write_svm(tmp_path / "a.svm", y, slice(0, 100)), write_svm(tmp_path / "b.svm", y, slice(100, None))]
+    out, _ = dualgap("convert", *files, tmp_path / "s", "--chunk", "4K")
+    assert re.search(r"300 rows, 12 features, .* entries of float64 and delta16 in \d+ chunks\): .* MB in", out)
+    options = ["--loss", "logistic", "--l2", "1e-2", "--intercept", "--tol", "1e-7", "--quiet"]
+    dualgap("fit", *files, *options, "--model", tmp_path / "m")
+    dualgap("fit", tmp_path / "s", *options, "--model", tmp_path / "n")
+    dualgap("fit", tmp_path / "s", *options, "--memory", "6K", "--model", tmp_path / "o", "--json", tmp_path / "o.json")
+    one, same, other = (Model.load(tmp_path / name) for name in "mno")
+    assert np.array_equal(one.w, same.w)
+    assert np.linalg.norm(one.w - other.w) <= 2.0 * np.sqrt(2.0 * 1e-7 / 1e-2)
+    assert one.first_column == same.first_column == other.first_column == 1
+    assert dualgap("predict", files[0], "--model", tmp_path / "o")[0] == dualgap("predict", files[0], "--model", tmp_path / "m")[0]
+    assert dualgap("predict", tmp_path / "s", "--model", tmp_path / "m") == dualgap("predict", *files, "--model", tmp_path / "m")
+    out, _ = dualgap("certify", tmp_path / "s", "--memory", "6K", "--model", tmp_path / "m")
+    assert "within the tolerance" in out
+    dualgap("path", tmp_path / "s", "--loss", "logistic", "--memory", "6K", "--number", "3", "--quiet", "--output", tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "npy", "parquet", "svm.gz"])
+def test_files_of_any_format_become_stores(tmp_path, suffix):
+    said = (
+        np.array(["no", "yes"], dtype=object)[(SCORES > 0).astype(int)] if suffix in ("csv", "parquet") else np.where(SCORES > 0, 1.0, -1.0)
+    )
+    file, more = tmp_path / f"a.{suffix}", []
+    if suffix == "csv":
+        write_csv(file, said)
+    elif suffix == "npz":
+        np.savez(file, X=X, y=said)
+    elif suffix == "npy":
+        np.save(file, np.column_stack([X, said]))
+        more = ["--target", "-1"]
+    elif suffix == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pa.table({**{f"x{j}": X[:, j] for j in range(D)}, "target": said}), file)
+    else:
+        import gzip
+
+        write_svm(tmp_path / "a.svm", said)
+        file.write_bytes(gzip.compress((tmp_path / "a.svm").read_bytes()))
+    dualgap("convert", file, tmp_path / "s", *more, "--quiet")
+    store = dg.Store.open(tmp_path / "s")
+    whole = store.load()
+    assert np.array_equal(whole if isinstance(whole, np.ndarray) else whole.toarray(), X)
+    assert np.array_equal(store.y, said)
+    assert store.names == (tuple(f"x{j}" for j in range(D)) if suffix in ("csv", "parquet") else None)
+    dualgap("fit", file, *more, "--loss", "logistic", "--l2", "0.1", "--quiet", "--model", tmp_path / "m")
+    dualgap("fit", tmp_path / "s", "--loss", "logistic", "--l2", "0.1", "--quiet", "--model", tmp_path / "n")
+    one, same = (Model.load(tmp_path / name) for name in "mn")
+    assert np.array_equal(one.w, same.w)
+    assert (one.labels, one.names) == (same.labels, same.names)
+    _, err = dualgap("convert", file, tmp_path / "s", *more, status=2)
+    assert "s: is there already (overwrite, --overwrite)" in err
+    dualgap("convert", file, tmp_path / "s", *more, "--overwrite", "--values", "float16", "--quiet")
+    assert dg.Store.open(tmp_path / "s").values == "float16"
+
+
+def test_a_conversion_that_fails_leaves_nothing(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n" * 1000 + "1 2:x\n")
+    _, err = dualgap("convert", tmp_path / "a.svm", tmp_path / "s", status=2)
+    assert "a.svm:1001:5: a value must be a finite number, got '2:x'" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["a.svm"]
+
+
 def test_stopping_short_still_writes_a_model(tmp_path):
     file = write_svm(tmp_path / "a.svm", np.where(SCORES > 0, 1, -1))
     options = ["--loss", "hinge", "--l2", "1e-5", "--tol", "1e-9", "--max-passes", "3", "--solver", "prox_sdca"]
@@ -244,6 +311,10 @@ def test_svmlight_files_of_a_part_of_the_columns(tmp_path):
         (["fit", "bad.svm", "--loss", "squared", "--l2", "1"], "bad.svm:2:5: a value must be a finite number, got '1:x'"),
         (["predict", "a.csv", "--model", "a.csv"], "a.csv: is not a model of dualgap"),
         (["predict", "a.csv", "--model", "nowhere"], "nowhere: no such file or directory"),
+        (
+            ["fit", "a.csv", "--loss", "logistic", "--l2", "1", "--memory", "much"],
+            "argument --memory: must be a size such as 500M, got much",
+        ),
         (["path", "a.csv", "--loss", "logistic", "--output", "p.txt"], "--output must end in .csv or .npz"),
         (["path", "a.csv", "--loss", "logistic", "--output", "p.csv", "--l2", "1"], "a path takes --lambdas"),
         (["path", "a.csv", "--loss", "logistic", "--output", "p.csv", "--lambdas", "1,x"], "--lambdas must be positive numbers"),

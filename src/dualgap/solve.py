@@ -144,6 +144,8 @@ def solve_stated(
                 chosen.minimize(problem, run, alpha)
         if checkpoint is not None:
             checkpoint.save(run, ended=run.status is Status.CERTIFIED)
+    if not problem.resident:
+        run.notes.append(f"The store was read {problem.rows.reads:.1f} times.")
     return run.solution(stated.loss, stated.penalty, chosen)
 
 

@@ -75,11 +75,11 @@ def count(text: str) -> int:
 
 
 def size(text: str) -> int:
-    """A number of bytes, such as 500M or 2.5 GB."""
-    number_, unit = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE).groups()  # type: ignore[union-attr]
-    value = int(float(number_) * 1024 ** " KMGT".index(unit.upper() or " "))
+    """A number of bytes, such as 500M or 2.5GB."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([KMGT]?)(?:I?B)?\s*", text, re.IGNORECASE)
+    value = int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ")) if found else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least a byte, got {text}")
+        raise argparse.ArgumentTypeError(f"must be a size such as 500M, got {text}")
     return value
 
 

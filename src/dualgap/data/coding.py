@@ -157,10 +157,11 @@ class Buffer:
     def _check(self, rows: slice, norms2: npt.NDArray[np.float64]) -> None:
         """Raise if columns are out of range or order, or the squared norms are not those of the rows, which nan would not be."""
         found = np.empty(len(norms2))
-        if not gap.row_norms(self.rows(rows), self.coding.columns, found):
-            raise DamagedError("the columns of a row are not in order")
+        in_order = gap.row_norms(self.rows(rows), self.coding.columns, found)
         if np.any(np.isnan(found)):
             raise DamagedError(f"a value is not a number, or a column is none of the {self.coding.columns}")
+        if not in_order:
+            raise DamagedError("the columns of a row are not in order")
         if not np.all(np.abs(found - norms2) <= NORM_ERROR * norms2):
             raise DamagedError("the norms of its rows are not those that go with the store")
 
