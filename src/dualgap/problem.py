@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.kernels import gap
-from dualgap.kernels.coordinates import column_norms
+from dualgap.kernels.coordinates import column_norms, look
 from dualgap.kernels.epoch import Prox
 from dualgap.rows import row_slice
 from dualgap.team import SOLO, Team
@@ -324,9 +324,25 @@ class Problem:
     def _products(self, alpha: Array, kernel: Any, arrays: int, *more: int) -> Array:
         """X'(s alpha)/S by a kernel that works on so many arrays of its shape, the second for what the sums in the first have lost."""
 
+        def work(rows: slice, sums: list[Array]) -> None:
+            kernel(row_slice(self.rows, rows), self.share[rows], alpha[rows], *more, *sums)
+
+        return self._added_up(work, arrays)
+
+    def look(self, w: Array, block: int, z: Array, alpha: Array) -> Array:
+        """z = X w + b and alpha = -phi'(z) for one output, and X'(s alpha)/S from plain sums over blocks of so many rows, in one pass."""
+
+        def work(rows: slice, sums: list[Array]) -> None:
+            look(row_slice(self.rows, rows), self.loss, self.y[rows], self.share[rows], w, block, z[rows], alpha[rows], *sums)
+
+        return self._added_up(work, 3)
+
+    def _added_up(self, work: Callable[[slice, list[Array]], None], arrays: int) -> Array:
+        """What parts of the rows add up to, each in so many arrays of its own, the second for what the sums in the first have lost."""
+
         def of(rows: slice) -> list[Array]:
             sums = [np.zeros(self.shape) for _ in range(arrays)]
-            kernel(row_slice(self.rows, rows), self.share[rows], alpha[rows], *more, *sums)
+            work(rows, sums)
             return sums[:2]
 
         # a part of the rows is worth arrays of its own only if it has more entries than these

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dualgap import formulas
 from dualgap.certificate import Seen
-from dualgap.kernels.coordinates import column_norms, look, promises
+from dualgap.kernels.coordinates import column_norms, promises
 from dualgap.problem import Problem
 from dualgap.solvers.column_model import ColumnModel
 from dualgap.solvers.model import Model, gram_matrix, nearly_dense
@@ -128,10 +128,8 @@ class _Sets:
 
     def _look(self) -> None:
         """The scores, the objective and the correlations in one pass, and the certificate."""
-        problem, a = self.problem, np.zeros((3, self.problem.d + 1))
-        look(problem.rows, problem.loss, problem.y, problem.share, self.w, self.block, self.z, self.alpha, *a)
-        a[0] += a[1]
-        self._see(self.run.certify(self.w.copy(), self.alpha, seen=Seen(self.z, a[0], self.block)), a[0])
+        a = self.problem.look(self.w, self.block, self.z, self.alpha)
+        self._see(self.run.certify(self.w.copy(), self.alpha, seen=Seen(self.z, a, self.block)), a)
 
     def _see(self, value: float, a: Array) -> None:
         """What each coefficient promises at an objective with these correlations."""
