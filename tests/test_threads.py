@@ -11,6 +11,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
@@ -23,10 +24,12 @@ from dualgap.certificate import dual_point, primal_point
 from dualgap.cores import cores, default_threads, pools
 from dualgap.data.validation import make_problem
 from dualgap.problem import Problem, row_parts
+from dualgap.solvers.joint_newton import joint_gram
+from dualgap.solvers.model import gram_matrix
 from dualgap.team import SOLO, Team, team_for
 
 N, D = 400, 12
-SOLVERS = ["auto", "adaptive", "prox_sdca", "accelerated", "fista", "newton"]
+SOLVERS = ["auto", "adaptive", "prox_sdca", "accelerated", "fista", "newton", dg.WorkingSet()]
 EPS = float(np.finfo(float).eps)
 
 
@@ -126,11 +129,33 @@ def test_parts_are_put_together_without_losing_anything(threads, seed, power):
     assert np.all(abs(got - terms.sum(axis=0)) <= 3.0 * EPS * abs(terms).sum(axis=0))
 
 
+@pytest.mark.parametrize("density", [0.1, 0.6, None])
+@pytest.mark.parametrize("loss", [dg.Logistic(), dg.SmoothHinge(1.0), dg.Softmax()], ids=lambda loss: type(loss).__name__)
+def test_gram_matrices_do_not_depend_on_the_number_of_threads(loss, density):
+    rng = np.random.default_rng(0)
+    X, y = data(loss)
+    X = X if density is None else sp.random_array((N, D), density=density, format="csr", rng=rng)
+    z = rng.standard_normal((N, 3) if getattr(loss, "vector", False) else N)
+    found = []
+    for threads in (1, 2, 7):
+        p, _ = make_problem(X, y, loss, dg.L2(0.1), None, True, threads)
+        assert len(p.parts_worth(1)) == threads
+        with p.team.at_work():
+            if p.outputs:
+                found.append(joint_gram(p, p.dual_points(np.ones(p.shape), np.empty(p.alpha_shape))))
+                continue
+            some = np.array([7, 2, 5])
+            known = gram_matrix(p, z, some[:2])[0]
+            whole, products = gram_matrix(p, z, np.arange(D))
+            np.testing.assert_allclose(gram_matrix(p, z, some, known)[0], whole[np.ix_([7, 2, 5, D], [7, 2, 5, D])], rtol=1e-9)
+            found.append(np.append(whole, products))
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-11, atol=1e-14)
+
+
 @settings(max_examples=50, deadline=None)
 @given(counts=st.lists(st.integers(0, 30), min_size=1, max_size=60), parts=st.integers(1, 12))
 def test_parts_cover_the_rows_and_hold_about_as_many_entries(counts, parts):
-    import scipy.sparse as sp
-
     indptr = np.concatenate([[0], np.cumsum(counts)])
     X = sp.csr_array((np.ones(indptr[-1]), np.concatenate([np.arange(c) for c in counts]), indptr), shape=(len(counts), 30))
     cuts = row_parts(X, parts)

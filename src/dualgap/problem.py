@@ -93,6 +93,10 @@ class Problem:
         """The results of a function of each part of the rows."""
         return self.team.map(function, self.parts)
 
+    def parts_worth(self, numbers: int) -> list[slice]:
+        """The parts, if each has more entries than so many numbers of its own, and all rows as one part otherwise."""
+        return self.parts if numbers * len(self.parts) <= self.entries else [slice(0, self.n)]
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the coefficients with the intercept."""
@@ -345,18 +349,7 @@ class Problem:
             work(rows, sums)
             return sums[:2]
 
-        # a part of the rows is worth arrays of its own only if it has more entries than these
-        few = arrays * len(self.parts) * (self.d + 1) > self.entries
-        (a, *low), *others = [of(slice(0, self.n))] if few else self.each(of)
-        for terms, *lost in others:
-            if low:
-                gap.add_compensated(terms.reshape(-1), a.reshape(-1), low[0].reshape(-1))
-                low[0] += lost[0]
-            else:
-                a += terms
-        if low:
-            a += low[0]
-        return a
+        return put_together(self.team.map(of, self.parts_worth(arrays * (self.d + 1))))
 
     def dual_points(self, w: Array, out: Array) -> Array:
         """alpha = -phi'(X w + b), the dual point of a primal one."""
@@ -422,6 +415,20 @@ def row_parts(X: Any, count: int) -> list[slice]:
     else:
         cuts = np.array([n * k // count for k in range(1, count)], dtype=np.int64)
     return [slice(*part) for part in pairwise([0, *map(int, cuts), n]) if part[0] < part[1]]
+
+
+def put_together(parts: list[list[Array]]) -> Array:
+    """The sum of what each part has; where a part says what it has lost to rounding, nothing is lost here either."""
+    (a, *low), *others = parts
+    for terms, *lost in others:
+        if low:
+            gap.add_compensated(terms.reshape(-1), a.reshape(-1), low[0].reshape(-1))
+            low[0] += lost[0]
+        else:
+            a += terms
+    if low:
+        a += low[0]
+    return a
 
 
 def added(parts: Iterable[tuple[float, ...]]) -> tuple[float, ...]:

@@ -200,11 +200,20 @@ def onehot(problem: Problem) -> Array:
 
 def joint_gram(problem: Problem, alpha: Array) -> Array:
     """The matrix H of the module's docstring, feature by feature and class by class, with a row and a column of zeros last."""
+    size = (problem.d + int(problem.intercept)) * problem.outputs + 1
+    gram, *others = problem.team.map(lambda rows: _joint_gram_of(problem, alpha, rows), problem.parts_worth(size * size))
+    for other in others:
+        gram += other
+    return gram
+
+
+def _joint_gram_of(problem: Problem, alpha: Array, part: slice) -> Array:
+    """The part of some rows in that matrix."""
     k, size = problem.outputs, problem.d + int(problem.intercept)
     gram, own = np.zeros((size * k + 1, size * k + 1)), np.zeros((k, size, size))
     block = max(1, BLOCK // (size * k))
-    for start in range(0, problem.n, block):
-        rows = slice(start, start + block)
+    for start in range(part.start, part.stop, block):
+        rows = slice(start, min(part.stop, start + block))
         X = problem.X[rows]
         X = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
         X = np.column_stack([X, np.ones(len(X))]) if problem.intercept else X
@@ -212,9 +221,9 @@ def joint_gram(problem: Problem, alpha: Array) -> Array:
         q, r, t = problem.loss.curvature(alpha[rows], problem.y[rows])
         # where the loss is linear, a trace of the curvature it may have elsewhere keeps the model of every coefficient bounded
         q = np.maximum(q, RELIEF / problem.loss.smoothness)
-        for part, sign in ((r, -1.0), (t, 1.0)):
-            if part.size:
-                mixed = np.einsum("ij,im->ijm", X * root[:, None], part).reshape(len(X), size * k)
+        for factor, sign in ((r, -1.0), (t, 1.0)):
+            if factor.size:
+                mixed = np.einsum("ij,im->ijm", X * root[:, None], factor).reshape(len(X), size * k)
                 gram[:-1, :-1] += sign * (mixed.T @ mixed)
         for m in range(k):
             own[m] += X.T @ (X * (root * root * q[:, m])[:, None])

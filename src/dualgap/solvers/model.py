@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dualgap.kernels.gram import add_gram, curvatures, descend, fixed_point, go, line_search, model_gap, spread, weighted_columns
 from dualgap.problem import Problem, is_ridge, with_free
+from dualgap.rows import row_slice
 
 Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
@@ -29,21 +30,29 @@ def gram_matrix(problem: Problem, z: Array, columns: Columns, known: Array | Non
     `known` is the matrix of the first of the columns and the intercept, where it was computed before.
     """
     m, k = 0 if known is None else len(known) - 1, len(columns)
-    weights = np.empty(problem.n)
-    curvatures(problem.loss, z, problem.y, problem.share, weights)
-    active = np.flatnonzero(weights)
-    gram = np.zeros((k + 1, k + 1))
-    if nearly_dense(problem):
-        products = _add_dense_gram(problem, weights, active, columns, m, gram)
-    else:
-        position = _positions(problem, columns)
-        room = 2 * (int(np.max(np.diff(problem.X.indptr))) + 1)
-        products = float(add_gram(problem.rows, weights, position, m, np.empty(room, dtype=np.uint32), np.empty(room), gram))
+    position, dense = _positions(problem, columns), nearly_dense(problem)
+
+    def of(rows: slice) -> tuple[Array, float, int]:
+        weights, gram = np.empty(rows.stop - rows.start), np.zeros((k + 1, k + 1))
+        curvatures(problem.loss, z[rows], problem.y[rows], problem.share[rows], weights)
+        active = np.flatnonzero(weights)
+        if dense:
+            products = _add_dense_gram(problem, rows, weights, active, columns, position, m, gram)
+        else:
+            room = 2 * (int(np.max(np.diff(problem.X.indptr[rows.start : rows.stop + 1]))) + 1)
+            places, values = np.empty(room, dtype=np.uint32), np.empty(room)
+            products = float(add_gram(row_slice(problem.rows, rows), weights, position, m, places, values, gram))
+        return gram, products, len(active)
+
+    (gram, products, active), *others = problem.team.map(of, problem.parts_worth((k + 1) ** 2))
+    for part in others:
+        gram += part[0]
+        products, active = products + part[1], active + part[2]
     if known is not None:
         gram[:m, :m], gram[-1, :m] = known[:-1, :-1], known[-1, :-1]
-    if known is not None or not nearly_dense(problem):
+    if known is not None or not dense:
         gram = np.asarray(np.tril(gram) + np.tril(gram, -1).T)
-    if len(active) < problem.n:
+    if active < problem.n:
         # where a loss is linear, a trace of the curvature it may have elsewhere keeps the model of every coefficient bounded
         gram.flat[:: k + 2] += RELIEF / problem.loss.smoothness * np.append(problem.column_norms2[columns], 1.0)
     return gram, products
@@ -54,27 +63,35 @@ def nearly_dense(problem: Problem) -> bool:
     return isinstance(problem.X, np.ndarray) or problem.X.nnz >= NEARLY * problem.n * problem.d
 
 
-def _add_dense_gram(problem: Problem, weights: Array, active: npt.NDArray[np.intp], columns: Columns, m: int, gram: Array) -> float:
-    """The same from rows that are dense or nearly so, in blocks; of those that have a weight, if these are few."""
+def _add_dense_gram(
+    problem: Problem,
+    part: slice,
+    weights: Array,
+    active: npt.NDArray[np.intp],
+    columns: Columns,
+    position: npt.NDArray[np.int32],
+    m: int,
+    gram: Array,
+) -> float:
+    """The same from a part of rows that are dense or nearly so, in blocks; of those that have a weight, if these are few."""
     X: Any = problem.X
     dense, k, all_rows = isinstance(X, np.ndarray), len(columns), len(active) >= MANY * len(weights)
     n = len(weights) if dense and all_rows else len(active)
     whole = np.array_equal(columns, np.arange(problem.d))
-    position = _positions(problem, columns)
     size = max(1, ENTRIES // (k + 1))
     block = np.empty((min(size, n), k + 1))
     for start in range(0, n, size):
-        part = block[: min(n, start + size) - start]
+        out = block[: min(n, start + size) - start]
         rows: Any = slice(start, min(n, start + size)) if dense and all_rows else active[start : start + size]
         root = np.sqrt(weights[rows])
         if not dense:
-            spread(problem.rows, rows, root, position, part)
+            spread(problem.rows, rows + part.start, root, position, out)
         elif whole:
-            np.multiply(X[rows], root[:, None], out=part[:, :k])
-            part[:, k] = root
+            np.multiply(X[part][rows], root[:, None], out=out[:, :k])
+            out[:, k] = root
         else:
-            weighted_columns(X[rows], columns, root, part)
-        gram[m:] += part[:, m:].T @ part
+            weighted_columns(X[part][rows], columns, root, out)
+        gram[m:] += out[:, m:].T @ out
     return float(n * (k - m) * k)
 
 

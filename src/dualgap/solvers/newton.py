@@ -150,7 +150,7 @@ class _Newton:
         v = Model(problem.penalty, self.columns, problem.intercept, gram, slope, self.w).minimizer(enough=self.enough)
         direction = v - self.w
         along = problem.scores(direction, self.everything)
-        linear_dual_points(problem.loss, self.z, along, problem.y, self.alpha)
+        problem.each(lambda r: linear_dual_points(problem.loss, self.z[r], along[r], problem.y[r], self.alpha[r]))
         self.before, self.gram, self.wanted = self.z, gram, -(slope + gram @ direction)
         self.decrease = problem.penalty_value(self.w) - problem.penalty_value(v) - float(slope @ direction)
         return self._search(direction, along)
@@ -184,7 +184,7 @@ class _Newton:
         _, move, failed = dposv(matrix.T, excess[:size])
         if not failed:
             along = problem.scores(np.append(move, np.zeros(problem.d + 1 - size)), self.everything)
-            moved_dual_points(problem.loss, self.before, along, problem.y, self.alpha)
+            problem.each(lambda r: moved_dual_points(problem.loss, self.before[r], along[r], problem.y[r], self.alpha[r]))
 
     def _search(self, direction: Array, along: Array) -> bool:
         """Go the first of the steps 1, 1/2, 1/4, ... that lowers the objective by a part of what the model promises."""
