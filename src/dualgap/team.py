@@ -175,6 +175,11 @@ if hasattr(os, "register_at_fork"):
 SOLO = Team(1)
 
 
+def alike(team: Team) -> Team:
+    """Another team that cuts jobs in the same way, for a solve beside one that has this team."""
+    return team if team is SOLO else Team(team.parts)
+
+
 def team_for(n_threads: int | None, entries: int) -> Team:
     """The team for a problem of so many entries, times the outputs of its loss: nobody but the caller if there is little to do."""
     if entries < SMALL:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
@@ -34,12 +33,14 @@ from dualgap.estimators.base import FEW_ENTRIES, ROUNDING, WHAT_TO_DO, Certified
 from dualgap.estimators.callbacks import WRAPPERS, Report, reporting, with_callbacks
 from dualgap.estimators.fold_paths import Budget, Point, Stretch, fold_walks, stretch
 from dualgap.estimators.folds import Fold, folds_of
+from dualgap.estimators.moment_paths import FoldMoments, moment_walks, score_by_moments, suits
 from dualgap.estimators.scores import Score, by_scorer, scorer_for, takes_weights
 from dualgap.path import Walk
 from dualgap.problem import Problem
 from dualgap.rows import frozen
 from dualgap.solution import Status
 from dualgap.solve import Stated
+from dualgap.team import alike
 
 Array = npt.NDArray[np.float64]
 # No more coefficients than these are kept to start the last fit from.
@@ -117,6 +118,7 @@ class CrossValidated(CertifiedModel):
     _model: Any
     _inverse = False
     _keeps_paths = False
+    _scored_by: str | None = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -151,7 +153,7 @@ class CrossValidated(CertifiedModel):
         data = self._prepared(X, y, sample_weight, template)
         routed = self._routed(sample_weight, params)
         folds = folds_of(self, data.X, data.y, data.counted, data.fitted, routed.splitter.split)
-        problems = self._problems(template, data)
+        problems = self._problems(template, data, self._jobs(len(self._ratios()) * len(folds))[1])
         found = self._paths(template, data, problems, folds, routed.scorer.score, report)
         ratio, strength = found.one_standard_error() if self.rule == "1se" else found.best()
         self._set_strength(template, float(found.strengths[ratio, strength]), found.ratios[ratio])
@@ -218,10 +220,10 @@ class CrossValidated(CertifiedModel):
         self._set_strength(model, 1.0, ratio)
         return list(model._objectives(total, data.X.shape[1], len(data.targets)))
 
-    def _problems(self, template: Any, data: Data) -> list[Problem]:
+    def _problems(self, template: Any, data: Data, threads: int | None) -> list[Problem]:
         """The problem of each solve on all rows; what is measured of X is measured once."""
         objectives = self._objectives_at(template, self._ratios()[0], total_weight(data.fitted, data.X.shape[0]), data)
-        first, _ = make_problem(data.X, data.targets[0], *objectives[0], data.fitted, bool(self.fit_intercept))
+        first, _ = make_problem(data.X, data.targets[0], *objectives[0], data.fitted, bool(self.fit_intercept), threads)
         others = [frozen(np.asarray(target, dtype=first.y.dtype)) for target in data.targets[1:]]
         return [first, *(replace(first, y=y) for y in others)]
 
@@ -238,14 +240,28 @@ class CrossValidated(CertifiedModel):
         size = sum(p.d * max(p.outputs, 1) for p in problems) * strengths.size * len(folds)
         keep = self._keeps_paths or size <= MOST_KEPT
         jobs = [(ratio, fold) for ratio in range(len(ratios)) for fold in range(len(folds))]
-        at_once = min(effective_n_jobs(self.n_jobs), len(jobs))
+        at_once, _ = self._jobs(len(jobs))
         budget = Budget(self.time_limit, len(jobs), at_once)
+        found = None
+        if template.solver == "auto" and problems[0].n * problems[0].d > FEW_ENTRIES:
+            penalties = [penalty for ratio in ratios for _, penalty in self._objectives_at(template, ratio, whole, data)]
+            if suits(problems, penalties, strengths.size * len(folds), len(folds)):
+                found = FoldMoments(problems, data.fitted, folds)
 
         def run(ratio: int, fold: int) -> Stretch:
-            objectives = self._objectives_at(template, ratios[ratio], folds[fold].total, data)
-            walks = fold_walks(problems, objectives, folds[fold].weight, options, budget.deadline())
-            score = self._score_of(template, data, problems, folds[fold], score_params)
-            return stretch(walks, strengths[ratio], score, lambda _: None, keep=keep, tol=float(self.tol))
+            objectives, where = self._objectives_at(template, ratios[ratio], folds[fold].total, data), folds[fold]
+            team = problems[0].team if at_once == 1 else alike(problems[0].team)
+            own = [replace(problem, team=team) for problem in problems]
+            with team.at_work():
+                if found is None:
+                    walks = fold_walks(own, objectives, where.weight, options, budget.deadline())
+                else:
+                    walks = moment_walks(found, fold, own, objectives, options, budget.deadline())
+                if found is not None and self._scored_by is not None and getattr(self, "scoring", None) is None:
+                    score = score_by_moments(self._scored_by, found, fold)
+                else:
+                    score = self._score_of(template, data, own, where, score_params)
+                return stretch(walks, strengths[ratio], score, lambda _: None, keep=keep, tol=float(self.tol))
 
         if at_once == 1:
             done = [run(*job) for job in jobs]

@@ -129,6 +129,7 @@ class ElasticNetCV(RegressorCV):
     """
 
     _model: Any = ElasticNet
+    _scored_by = "mse"
     _keeps_columns = False
     _parameter_constraints = (
         without(ElasticNet, "alpha", "warm_start")
@@ -398,6 +399,7 @@ class LinearRegressorCV(RegressorCV):
     """
 
     _model = LinearRegressor
+    _scored_by = "loss"
     _parameter_constraints = (
         without(LinearRegressor, "alpha", "warm_start")
         | GRID_CONSTRAINTS

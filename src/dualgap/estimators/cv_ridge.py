@@ -184,6 +184,7 @@ class RidgeCV(RowByRow, RegressorCV):
     """
 
     _model = Ridge
+    _scored_by = "r2"
     _parameter_constraints = (
         without(Ridge, "alpha", "copy_X", "warm_start") | RIDGE_CV_CONSTRAINTS | {"gcv_mode": [str, None], "alpha_per_target": ["boolean"]}
     )

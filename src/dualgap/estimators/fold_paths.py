@@ -153,7 +153,7 @@ def stretch(
     tol: float,
 ) -> Stretch:
     """Go down the paths of a fold together: the largest gap of the solves, and all their passes, stand for a strength."""
-    found = Stretch([], [], [], [], [], all(isinstance(walk, Walk) for walk in walks))
+    found = Stretch([], [], [], [], [], not any(isinstance(walk, _FewerClasses | _OneClass) for walk in walks))
     for solutions in zip(*(walk.solutions(strengths) for walk in walks), strict=False):
         if any(s.status is Status.INTERRUPTED for s in solutions):
             raise KeyboardInterrupt
