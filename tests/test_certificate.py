@@ -70,7 +70,7 @@ def allowed(row):
     if outputs and isinstance(penalty, (dg.QNorm, dg.Entropy)):
         return False
     problem = {"loss": loss, "penalty": penalty, "intercept": intercept, "outputs": outputs, "unpenalized": unpenalized(penalty)}
-    return not make().requirement(SimpleNamespace(**problem))
+    return not make().requirement(SimpleNamespace(resident=True, **problem))
 
 
 def make_data(kind, loss, weights, rng):
