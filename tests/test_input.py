@@ -55,6 +55,13 @@ BAD = [
     ({"y": np.full(30, np.nan)}, ValueError, "y must hold finite numbers"),
     ({"y": np.zeros(30, int), "loss": dg.Softmax()}, ValueError, "at least two classes"),
     ({"y": Y, "loss": dg.Softmax()}, ValueError, "classes 0 .. k-1"),
+    ({"y": np.where(Y > 0, 1e300, 0.0), "loss": dg.Softmax()}, ValueError, "k <= 65536, got a class 1"),
+    ({"y": [[1.0], [1.0, 2.0]]}, TypeError, "y must hold one number per row"),
+    ({"warm_start": "earlier"}, TypeError, "warm_start must be an earlier solution, got 'earlier'"),
+    ({"max_passes": True}, ValueError, "max_passes must be a positive number"),
+    ({"penalty": dg.Box(dg.L2(0.1), "a", 1.0)}, TypeError, "lower must hold real numbers"),
+    ({"penalty": dg.Box(dg.L2(0.1), 1.0, 0.0)}, ValueError, "lower must not exceed upper, got 1.0 > 0.0 for column 0"),
+    ({"penalty": dg.Box(dg.L2(0.0), -1e200, 1e200)}, ValueError, "nothing keeps the coefficients bounded"),
     ({"y": X, "loss": dg.Squared()}, ValueError, "y must have one target per row"),
     ({"sample_weight": -np.ones(30)}, ValueError, "sample_weight must not be negative"),
     ({"sample_weight": np.zeros(30)}, ValueError, "sample_weight must not be zero for all rows"),
@@ -180,6 +187,19 @@ def test_float32_is_read_in_place_and_means_what_it_holds():
 def test_integers_and_column_targets_are_taken():
     assert solve(y=Y.astype(int)[:, None]).status is dg.Status.CERTIFIED
     assert solve(X=np.round(X).astype(np.int32)).status is dg.Status.CERTIFIED
+
+
+@pytest.mark.parametrize("unit", [1e-320, 1e-300, 1e308])
+def test_weights_of_any_unit(unit):
+    np.testing.assert_array_equal(solve(sample_weight=unit).w, solve().w)
+    weight = np.where(np.arange(30) % 3, 1.0, 0.5)
+    np.testing.assert_allclose(solve(sample_weight=unit * weight, tol=1e-10).w, solve(sample_weight=weight, tol=1e-10).w, rtol=2e-3)
+
+
+def test_least_squares_without_any_penalty():
+    s = solve(loss=dg.Squared(), penalty=dg.Factors(dg.L2(0.0), 0.0), tol=1e-10)
+    assert s.status is dg.Status.CERTIFIED
+    np.testing.assert_allclose(s.w, np.linalg.lstsq(X, Y)[0], rtol=1e-6)
 
 
 def test_input_is_never_written():

@@ -163,6 +163,14 @@ def test_a_warm_start_is_used():
     assert warm.history.gap[0] < cold.history.gap[0]
 
 
+@pytest.mark.parametrize("rows", [np.zeros((5, 3)), data(10)[0][:, :20]], ids=["zeros", "numbers"])
+@pytest.mark.parametrize("loss", [dg.Squared(), dg.Logistic()], ids=lambda v: type(v).__name__)
+def test_a_ridge_is_solved_from_the_null_model(loss, rows):
+    s = dg.solve(rows, np.where(np.arange(len(rows)) % 3, 1.0, -1.0), loss=loss, penalty=dg.L2(0.1), solver="working_set", tol=1e-8)
+    assert s.status is dg.Status.CERTIFIED
+    assert not [note for note in s.notes if "took over" in note]
+
+
 def test_limits_are_kept():
     X, y = data(9)
     s = dg.solve(X, np.sign(y), loss=dg.Logistic(), penalty=dg.L1(1e-4), solver="working_set", tol=1e-15, max_passes=10)

@@ -81,7 +81,7 @@ def solve(
     from dualgap.checkpoint import Checkpoint
     from dualgap.data.validation import check_number, check_random_state, make_problem
 
-    if not (isinstance(max_passes, numbers.Real) and max_passes > 0):
+    if not isinstance(max_passes, numbers.Real) or isinstance(max_passes, bool) or not max_passes > 0:
         raise ValueError(f"max_passes must be a positive number, got {max_passes!r}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of a Record, got {callback!r}")

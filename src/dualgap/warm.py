@@ -25,6 +25,8 @@ def warm_point(problem: Problem, run: Run, earlier: Any) -> Array:
 
 
 def _weights(problem: Problem, earlier: Any) -> Array:
+    if not (hasattr(earlier, "w") and hasattr(earlier, "alpha")):
+        raise TypeError(f"warm_start must be an earlier solution, got {earlier!r}")
     w = np.zeros(problem.shape)
     if np.shape(earlier.w) != w[: problem.d].shape:
         expected = w[: problem.d].shape

@@ -24,6 +24,8 @@ from dualgap.streamed import StreamedProblem
 from dualgap.team import team_for
 
 FLOATS = (np.float32, np.float64)
+# Costs are an array of classes by classes: 32 GiB with so many.
+MOST_CLASSES = 1 << 16
 
 
 def make_problem(
@@ -141,23 +143,26 @@ def check_weights(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
     if s.shape != (n,):
         raise ValueError(f"sample_weight must have one number per row of X, shape ({n},), got shape {s.shape}")
     if np.any(s < 0.0):
-        raise ValueError(f"sample_weight must not be negative, got {s.min()!r}")
-    total = math.fsum(s)
-    if not total > 0.0:
+        raise ValueError(f"sample_weight must not be negative, got {float(s.min())!r}")
+    largest = float(np.max(s))
+    if largest == 0.0:
         raise ValueError("sample_weight must not be zero for all rows")
-    return frozen(s / total)
+    s = s / largest  # so that a sum of weights of any size neither overflows nor loses digits
+    return frozen(s / math.fsum(s))
 
 
-def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
-    """An array of finite float64."""
+def _numbers(name: str, values: Any, infinite: bool = False) -> npt.NDArray[np.float64]:
+    """An array of finite float64, or of ones that may be infinite."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise TypeError(f"{name} must hold real numbers, got sequences of different lengths") from None
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got {_dtype(values)}")
-    array = np.ascontiguousarray(array, dtype=np.float64)
-    if not np.all(np.isfinite(array)):
+    array = np.asarray(array, dtype=np.float64, order="C")
+    if infinite and np.any(np.isnan(array)):
+        raise ValueError(f"{name} must not hold nan")
+    if not infinite and not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must hold finite numbers, got nan or infinite ones")
     return array
 
@@ -171,7 +176,10 @@ def check_targets(y: Any, n: int, loss: Any) -> tuple[npt.NDArray[Any], int]:
     name = type(loss).__name__
     if y is None:
         raise ValueError("y must be given: one target per row of X")
-    values = np.asarray(y)
+    try:
+        values = np.asarray(y)
+    except ValueError:
+        raise TypeError("y must hold one number per row of X, got sequences of different lengths") from None
     if values.dtype.kind not in "fiub":
         raise TypeError(
             f"y must hold numbers, got dtype {values.dtype}; a classifier wants -1 and +1, or 0 .. k-1 for a vector-valued loss"
@@ -182,9 +190,11 @@ def check_targets(y: Any, n: int, loss: Any) -> tuple[npt.NDArray[Any], int]:
     if values.shape != (n,):
         raise ValueError(f"y must have one target per row of X, shape ({n},), got shape {values.shape}")
     if getattr(loss, "vector", False):
-        labels = values.astype(np.int64)
-        if np.any(labels != values) or labels.min() < 0:
+        if np.any(values != np.floor(values)) or values.min() < 0:
             raise ValueError(f"y must hold the classes 0 .. k-1 for {name}, got {np.unique(values)[:5].tolist()} ...")
+        if values.max() >= MOST_CLASSES:
+            raise ValueError(f"y must hold the classes 0 .. k-1 for {name}, with k <= {MOST_CLASSES}, got a class {values.max():.17g}")
+        labels = values.astype(np.int64)
         k = int(labels.max()) + 1
         if k < 2 or np.all(labels == labels[0]):
             raise ValueError(f"y must hold at least two classes, got only {int(labels[0])}")
@@ -264,13 +274,15 @@ def check_penalty_object(penalty: Any, d: int, outputs: int) -> Any:
     if "factors" in penalty._fields:
         checked["factors"] = _column_array("factors", penalty.factors, d)
         if np.any(checked["factors"] < 0.0):
-            raise ValueError(f"factors must not be negative, got {checked['factors'].min()!r}")
+            raise ValueError(f"factors must not be negative, got {float(checked['factors'].min())!r}")
     if "lower" in penalty._fields:
         checked["lower"] = _column_array("lower", penalty.lower, d, infinite=True)
         checked["upper"] = _column_array("upper", penalty.upper, d, infinite=True)
         if np.any(checked["lower"] > checked["upper"]):
             j = int(np.argmax(checked["lower"] > checked["upper"]))
-            raise ValueError(f"lower must not exceed upper, got {checked['lower'][j]!r} > {checked['upper'][j]!r} for column {j}")
+            raise ValueError(
+                f"lower must not exceed upper, got {float(checked['lower'][j])!r} > {float(checked['upper'][j])!r} for column {j}"
+            )
         if np.any(checked["lower"] == np.inf) or np.any(checked["upper"] == -np.inf):
             raise ValueError("lower must be below infinity and upper above minus infinity")
     if "groups" in penalty._fields:
@@ -284,9 +296,7 @@ def check_penalty_object(penalty: Any, d: int, outputs: int) -> Any:
 
 
 def _column_array(name: str, values: Any, d: int, infinite: bool = False) -> npt.NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64) if infinite else _numbers(name, values)
-    if np.any(np.isnan(array)):
-        raise ValueError(f"{name} must not hold nan")
+    array = _numbers(name, values, infinite=infinite)
     if array.ndim == 0:
         array = np.full(d, float(array))
     if array.shape != (d,):

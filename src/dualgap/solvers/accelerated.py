@@ -60,7 +60,7 @@ class AcceleratedProxSDCA:
     sampling: str = "permuted"
 
     def __post_init__(self) -> None:
-        if self.inner != "theory" and (not isinstance(self.inner, int) or self.inner < 1):
+        if self.inner != "theory" and (not isinstance(self.inner, int) or isinstance(self.inner, bool) or self.inner < 1):
             raise ValueError(f"inner must be a positive number of passes or 'theory', got {self.inner!r}")
         if self.stop not in ("direct", "paper"):
             raise ValueError(f"stop must be 'direct' or 'paper', got {self.stop!r}")

@@ -127,6 +127,8 @@ class Model:
         change their sign stop at zero, for coordinate descent to decide; if that makes things worse, as where columns are nearly dependent,
         the best point on the way is taken instead.
         """
+        if self.size == 0:
+            return np.zeros_like(self.w)
         if is_ridge(self.penalty):
             return self._ridge_minimizer()
         residual, response = np.zeros(self.size), np.zeros(self.size)

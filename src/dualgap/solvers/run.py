@@ -108,9 +108,12 @@ class Run:
         Where the null model may be optimal, as with an L1 penalty, it is with the dual point it suggests; with a ridge, alpha = 0 will do.
         """
         alpha = np.zeros(self.problem.alpha_shape)
-        if not (is_ridge(self.problem.penalty) and math.isfinite(self.problem.mean_floor)):
+        suggested = not (is_ridge(self.problem.penalty) and math.isfinite(self.problem.mean_floor))
+        if suggested:
             self.problem.dual_points(self.best.w, alpha)
         self.certify(self.best.w, alpha)
+        if not suggested:
+            self.correlations = NONE
         alpha[:] = 0.0
         self.cold = True
         return alpha

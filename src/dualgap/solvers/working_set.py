@@ -93,7 +93,7 @@ class _Sets:
         self.known: Columns = np.empty(0, dtype=np.int64)
         self.gram: Array | None = None
         self.size, self.complete, self.finer = 0, True, 1.0
-        if run.cold and len(run.history) == 1 and not problem.open_columns.size:
+        if run.cold and run.correlations.size and not problem.open_columns.size:
             self._see(run.null, run.correlations)
         else:
             self._look()
