@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.benchmark_utils import suite
+
 ACCURACIES = (1e-3, 1e-6)
 NEEDED = 4.0
 
@@ -151,7 +153,8 @@ by a factor of {needed:g}.
 
 ## Summary
 
-A lost cell is one where some peer was faster. The geometric means count bounds as if they were times.
+{measured} of the {size} cells of the suite were measured. A lost cell is one where some peer was faster. The geometric means count bounds as
+if they were times.
 
 {summary}
 
@@ -172,6 +175,8 @@ def page(rows: list[dict[str, Any]], file: Path) -> str:
         python=platform.python_version(),
         libraries=", ".join(f"{name} {found}" for name in LIBRARIES if (found := installed(name))),
         needed=NEEDED,
+        measured=len(rows) if len(rows) < suite.size() else "All",
+        size=suite.size(),
         summary="\n".join(summary(rows)),
         table="\n".join(table(rows)),
     )

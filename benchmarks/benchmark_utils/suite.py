@@ -108,3 +108,9 @@ def _cells_of(objective: str, dataset: str, strengths: list[float]) -> Iterator[
         for fraction in FRACTIONS:
             l1 = fraction * largest
             yield Cell(dataset, objective, fraction, X, y, dg.Squared(), l1, l1 if objective == "elastic net" else 0.0)
+
+
+def size() -> int:
+    """How many cells there are."""
+    scalar = len(data.BINARY) * len(CLASSIFIERS) + len(data.names()) + len(data.MULTICLASS) * len(VECTOR)
+    return len(STRENGTHS) * scalar + 2 * len(FRACTIONS) * len(data.names())
