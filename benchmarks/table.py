@@ -153,8 +153,8 @@ by a factor of {needed:g}.
 
 ## Summary
 
-{measured} of the {size} cells of the suite were measured. A lost cell is one where some peer was faster. The geometric means count bounds as
-if they were times.
+{measured} of the {size} cells of the suite were measured. A lost cell is one where some peer was faster. The geometric means count bounds
+as if they were times.
 
 {summary}
 

@@ -95,6 +95,8 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, s
 
     An allowance for rounding that is small beside the gap, or beside the `target` for it, is not made smaller.
     """
+    if not np.any(alpha):
+        return _no_dual_point(problem, alpha)
     seen = None if len(problem.unheld) else seen  # it may have to be another alpha there
     block = problem.block_rows if seen is None else seen.block
     if block and not problem.open_columns.size:
@@ -103,6 +105,14 @@ def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, s
             return point
         del point  # and its dual variables, which are an array of their own where they had to be balanced
     return _dual_point(problem, alpha, best, null, 0)
+
+
+def _no_dual_point(problem: Problem, alpha: Array) -> DualPoint:
+    """alpha = 0, which is always feasible."""
+    a = np.zeros(problem.shape)
+    conjugate = problem.penalty_conjugate(a)
+    doubt = EPS * (abs(problem.mean_floor) + problem.penalty_size(conjugate))
+    return DualPoint(alpha, 1.0, -problem.mean_floor - conjugate, doubt, a)
 
 
 def _dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, block: int, seen: Seen | None = None) -> DualPoint:

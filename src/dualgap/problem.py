@@ -240,6 +240,8 @@ class Problem:
 
     def _within(self, rows: slice) -> list[slice]:
         """The parts of a slice of rows."""
+        if len(self.parts) == 1:
+            return [rows]
         cuts = [slice(max(part.start, rows.start), min(part.stop, rows.stop)) for part in self.parts]
         return [cut for cut in cuts if cut.start < cut.stop]
 
@@ -459,6 +461,8 @@ def added(parts: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
 
 
 def _sum(numbers: tuple[float, ...]) -> float:
+    if len(numbers) == 1:
+        return numbers[0]
     with suppress(OverflowError, ValueError):
         return math.fsum(numbers)
     return float(sum(numbers))

@@ -59,6 +59,8 @@ def _ahead(wanted: int, entries: int) -> int:
 
 def row_slice(rows: Any, part: slice) -> Any:
     """Some consecutive rows."""
+    if part.start == 0 and part.stop >= (len(rows.values) if isinstance(rows, Dense) else len(rows.indptr) - 1):
+        return rows
     if isinstance(rows, Dense):
         return rows._replace(values=rows.values[part])
     return rows._replace(indptr=rows.indptr[part.start : part.stop + 1])

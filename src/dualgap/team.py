@@ -57,6 +57,8 @@ class Team:
 
     def map(self, function: Callable[[S], T], things: Sequence[S]) -> list[T]:
         """The results of a function of each thing, in their order; no function may use the team."""
+        if self.parts == 1 or len(things) == 1:
+            return [function(thing) for thing in things]
         results: list[Any] = [None] * len(things)
 
         def work(first: int, last: int) -> None:

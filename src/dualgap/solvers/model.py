@@ -79,6 +79,9 @@ def _add_dense_gram(
     n = len(weights) if dense and all_rows else len(active)
     whole = np.array_equal(columns, np.arange(problem.d))
     size = max(1, ENTRIES // (k + 1))
+    if dense and whole and X.dtype == np.float64 and m == 0 and weights.min() == weights.max():
+        return _add_plain_gram(X, float(weights[0]), gram)
+    position = _positions(problem, columns)
     block = np.empty((min(size, n), k + 1))
     for start in range(0, n, size):
         out = block[: min(n, start + size) - start]
@@ -93,6 +96,16 @@ def _add_dense_gram(
             weighted_columns(X[part][rows], columns, root, out)
         gram[m:] += out[:, m:].T @ out
     return float(n * (k - m) * k)
+
+
+def _add_plain_gram(X: npt.NDArray[np.float64], weight: float, gram: Array) -> float:
+    """The same where all rows have one weight, so that nothing is copied."""
+    n, k = X.shape
+    gram[:k, :k] = X.T @ X
+    gram[k, :k] = gram[:k, k] = np.ones(n) @ X
+    gram[k, k] = n
+    gram *= weight
+    return float(n * k * k)
 
 
 def _positions(problem: Problem, columns: Columns) -> npt.NDArray[np.int32]:
