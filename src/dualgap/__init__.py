@@ -31,6 +31,7 @@ from dualgap.solve import solve
 
 if TYPE_CHECKING:
     from dualgap import estimators
+    from dualgap.audit import Certificate, certify
     from dualgap.check import check_loss, check_penalty
     from dualgap.checkpoint import Checkpoint
     from dualgap.data.errors import InputError
@@ -78,6 +79,7 @@ __version__ = "0.1.0"
 _LATER = {
     "AcceleratedProxSDCA": "dualgap.solvers",
     "AdaptiveProxSDCA": "dualgap.solvers",
+    "Certificate": "dualgap.audit",
     "Checkpoint": "dualgap.checkpoint",
     "Model": "dualgap.model",
     "Store": "dualgap.data.store",
@@ -93,6 +95,7 @@ _LATER = {
     "RowSpace": "dualgap.solvers",
     "Shrinking": "dualgap.solvers",
     "WorkingSet": "dualgap.solvers",
+    "certify": "dualgap.audit",
     "check_loss": "dualgap.check",
     "check_penalty": "dualgap.check",
     "read_svmlight": "dualgap.data.svmlight",
@@ -136,6 +139,7 @@ __all__ = [
     "AdaptiveProxSDCA",
     "Auto",
     "Box",
+    "Certificate",
     "Checkpoint",
     "ElasticNet",
     "Entropy",
@@ -190,6 +194,7 @@ __all__ = [
     "Status",
     "Store",
     "WorkingSet",
+    "certify",
     "check_loss",
     "check_penalty",
     "estimators",

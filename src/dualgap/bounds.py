@@ -49,18 +49,18 @@ class Bounds(NamedTuple):
         held = moduli > 0.0
         scale = np.zeros(X.shape[1])
         np.divide(1.0, np.sqrt(moduli), out=scale, where=held)
-        size = self.radius * (1.0 + DOUBT) * _row_norms(X, scale, self.norm)
+        size = self.radius * (1.0 + DOUBT) * row_norms(X, scale, self.norm)
         if not np.all(held):
             size[_touched(X, ~held)] = np.inf
         return size
 
 
-def _row_norms(X: Any, scale: Array, p: float) -> Array:
+def row_norms(X: Any, scale: Any = 1.0, p: float = 2.0) -> Array:
     """|x scale|_p of each row, whose largest entry is divided out."""
     if not isinstance(X, np.ndarray):
         Y: Any = sp.csr_array(X).astype(np.float64)
         Y.sum_duplicates()
-        Y.data = np.abs(Y.data * scale[Y.indices])
+        Y.data = np.abs(Y.data * np.broadcast_to(scale, (Y.shape[1],))[Y.indices])
         top = np.asarray(Y.max(axis=1).todense()).ravel()
         if p < math.inf:
             safe = np.where(top > 0.0, top, 1.0)
@@ -91,7 +91,7 @@ def certified_bounds(problem: Problem, w: Array, certified_gap: float) -> Bounds
     if problem.intercept:
         low, high = -math.inf, math.inf
         if np.all(np.asarray(moduli) > 0.0):
-            size = radius * (1.0 + DOUBT) * _problem_norms(problem) + rounding(problem.norms2, w)
+            size = radius * (1.0 + DOUBT) * _problem_norms(problem) + rounding(np.sqrt(problem.norms2), w)
             if not problem.outputs:
                 low, high = _interval(problem, w, size)
             elif hasattr(problem.loss, "temperature"):
@@ -99,9 +99,9 @@ def certified_bounds(problem: Problem, w: Array, certified_gap: float) -> Bounds
     return Bounds(radius, moduli, norm, low, high)
 
 
-def rounding(norms2: Array, w: Array) -> Array:
-    """What rounding may do to the scores of rows with these squared norms."""
-    return np.asarray(EPS * (np.sqrt(norms2) * float(np.linalg.norm(w[:-1])) + float(np.max(np.abs(w[-1]))) + 1.0))
+def rounding(norms: Array, w: Array) -> Array:
+    """What rounding may do to the scores of rows with these norms."""
+    return np.asarray(EPS * (norms * float(np.linalg.norm(w[:-1])) + float(np.max(np.abs(w[-1]))) + 1.0))
 
 
 def _problem_norms(problem: Problem) -> Array:

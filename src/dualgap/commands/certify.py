@@ -1,20 +1,17 @@
 """`dualgap certify`: how far a model is at most from the best one on some data, whoever fitted it and to whatever.
 
-The objective P(w) of the model is fixed. A dual point, -phi'(X w) at first, is improved until its objective proves enough, or until more
-would not change the answer by a tenth.
+The dual point of its coefficients is improved until it proves enough, or until more would not change the answer by a tenth.
 """
 
 import argparse
 import math
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dualgap.commands.options import UsageError, add_input, add_limits, limits, reading
 
 if TYPE_CHECKING:
+    from dualgap.audit.proof import Proof
     from dualgap.model import Model
-    from dualgap.problem import Problem
-    from dualgap.solution import Record, Solution
 
 ENOUGH = 0.1
 
@@ -48,7 +45,9 @@ def run(options: argparse.Namespace) -> int:
     if table.X.shape[1] != model.d:
         raise UsageError(f"the rows must have the {model.d} features of the model, got {table.X.shape[1]}")
     y, _ = encoded(table.y, model.loss, type(model.loss).__name__, model.labels)
-    bounds = proved(model, table.X, y, table.weight, options.tol, limits(options))
+    proof = proved(model, table.X, y, table.weight, limits(options))
+    bounds = {name: getattr(proof, name) for name in ("at_least", "null", "distance", "passes")}
+    bounds |= {"objective": proof.primal, "at_most": proof.gap}
     if not options.quiet:
         print(_words(bounds, options.tol))  # noqa: T201
     if options.json is not None:
@@ -56,47 +55,20 @@ def run(options: argparse.Namespace) -> int:
     return CERTIFIED if bounds["at_most"] <= options.tol * bounds["null"] else SHORT
 
 
-def proved(model: "Model", X: Any, y: Any, weight: Any, tol: float, how: dict[str, Any]) -> dict[str, float]:
-    """The objective of a model, and between which bounds it is above the least one."""
+def proved(model: "Model", X: Any, y: Any, weight: Any, how: dict[str, Any]) -> "Proof":
+    """What can be proved about a model."""
     import numpy as np
 
-    from dualgap.certificate import primal_point
+    from dualgap.audit.proof import Effort, prove
     from dualgap.data.validation import make_problem
-    from dualgap.null import null_weights
-    from dualgap.solve import solve
 
-    stated = {"loss": model.loss, "penalty": model.penalty, "sample_weight": weight, "intercept": model.with_intercept}
-    problem, _ = make_problem(X, y, **stated, n_threads=how["n_threads"])
-    w = _point(model, problem)
-    point = primal_point(problem, w)
-    null = primal_point(problem, null_weights(problem)).value
-    alpha = problem.dual_points(w, np.empty(problem.alpha_shape))
-
-    def bounds(record: "Record | Solution") -> tuple[float, float]:
-        above = point.value - record.primal
-        return max(above - point.doubt, 0.0), above + point.doubt + record.gap
-
-    def settled(record: "Record") -> bool:
-        least, most = bounds(record)
-        return most <= tol * null or record.gap <= ENOUGH * least
-
-    earlier = SimpleNamespace(w=model.w, intercept=model.intercept, alpha=alpha)
-    s = solve(X, y, **stated, warm_start=earlier, **{**how, "tol": ENOUGH * tol}, callback=settled)  # type: ignore[arg-type]
-    least, most = bounds(s)
-    modulus = float(problem.penalty.convexity)
-    distance = math.sqrt(2.0 * most / modulus) if modulus > 0.0 else math.inf
-    return {"objective": point.value, "at_least": least, "at_most": most, "null": null, "distance": distance, "passes": s.passes}
-
-
-def _point(model: "Model", problem: "Problem") -> Any:
-    """The coefficients with the intercept last."""
-    import numpy as np
-
+    problem, _ = make_problem(X, y, model.loss, model.penalty, weight, model.with_intercept, how.pop("n_threads"))
     w = np.zeros(problem.shape)
     w[: problem.d] = model.w
     if problem.intercept:
         w[problem.d] = model.intercept
-    return w
+    limits = {name: how.pop(name) for name in ("max_passes", "time_limit", "tol")}
+    return prove(problem, w, Effort(**limits, share=ENOUGH, options=how))
 
 
 def _words(bounds: dict[str, float], tol: float) -> str:

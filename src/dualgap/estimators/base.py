@@ -24,14 +24,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from dualgap.bounds import Bounds, certified_bounds, rounding
 from dualgap.data.validation import make_problem
 from dualgap.estimators.callbacks import WRAPPERS, CallbackSupport, Report, reporting, with_callbacks
 from dualgap.penalties import L2, ElasticNet, Factors, NonNegative
+from dualgap.regions import Region, region
 from dualgap.solution import History, Solution, Status
 from dualgap.solve import Stated, solve_stated
 
@@ -98,7 +98,7 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
     dual_coef_: Any
     n_features_in_: int
     _solutions: list[Solution]
-    _bounds: list[Bounds]
+    _regions: list[Region]
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -170,20 +170,21 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         pairs = list(zip(tasks, self._earlier(tasks, X.shape), strict=True))
         jobs, threads = self._jobs(len(tasks))
 
-        def run(task: Task, start: Solution | None) -> tuple[Solution, Bounds]:
+        def run(task: Task, start: Solution | None) -> tuple[Solution, Region]:
             problem, notes = make_problem(X, task.y, task.loss, task.penalty, weight, bool(self.fit_intercept), threads)
             stated = Stated(problem, task.loss, task.penalty, tuple(notes))
             solution = solve_stated(stated, warm_start=start, callback=report, **options)
             if solution.relative_gap <= tol:
                 solution = replace(solution, status=Status.CERTIFIED)
-            w = np.concatenate([solution.w, np.broadcast_to(solution.intercept, (1, *problem.shape[1:]))])
-            return solution, certified_bounds(problem, w, solution.gap)
+            b = solution.intercept - np.mean(solution.intercept) if problem.outputs else solution.intercept
+            w = np.concatenate([solution.w, np.broadcast_to(b, (1, *problem.shape[1:]))])
+            return solution, region(problem, w, solution.gap)
 
         if jobs == 1:
             done = [run(*pair) for pair in pairs]
         else:
             done = list(Parallel(n_jobs=jobs, prefer="threads")(delayed(run)(*pair) for pair in pairs))
-        self._bounds = [bounds for _, bounds in done]
+        self._regions = [where for _, where in done]
         return [solution for solution, _ in done]
 
     def _earlier(self, tasks: list[Task], shape: tuple[int, int]) -> list[Solution | None]:
@@ -294,17 +295,10 @@ class CertifiedModel(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         """X coef' + intercept."""
         return safe_sparse_dot(self._rows(X), self.coef_.T, dense_output=True) + self.intercept_
 
-    def _distances(self, X: Any) -> Array:
-        """A bound on |x'(w - w*)| for each row and problem, rounding included."""
-        norms2 = row_norms(X, squared=True)
-        size = [rounding(norms2, np.append(s.w.ravel(), np.max(np.abs(s.intercept)))) for s in self._solutions]
-        return np.column_stack([b.scores(X) + r for b, r in zip(self._bounds, size, strict=True)])
-
-    def _intervals(self, X: Any, z: Array) -> tuple[Array, Array]:
-        """Where the decision values of the optimal model are, for separate problems."""
-        size = self._distances(X).reshape(z.shape)
-        low, high = (np.array([getattr(b, side) for b in self._bounds]) for side in ("low", "high"))
-        return z - size + (low if z.ndim > 1 else low[0]), z + size + (high if z.ndim > 1 else high[0])
+    def _intervals(self, X: Any) -> tuple[Array, Array]:
+        """Where the scores of the optimal model are, one column for each class or target."""
+        low, high = zip(*(r.interval(X) for r in self._regions), strict=True)
+        return np.column_stack(low), np.column_stack(high)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -37,6 +37,7 @@ from dualgap.losses import Huber
 from dualgap.null import increasing_root, null_weights
 from dualgap.penalties import L2
 from dualgap.problem import Problem
+from dualgap.regions import Region
 from dualgap.solution import History, Record, Solution, Status
 from dualgap.solve import Stated, solve_stated
 from dualgap.solvers import ProximalPoint
@@ -138,18 +139,15 @@ class HuberRegressor(Regressor):
             raise ValueError("HuberRegressor needs at least two rows to estimate a scale, got n_samples = 1")
         y = np.ascontiguousarray(y, dtype=np.float64)
         start = self._earlier([Task(y, Huber(), None)], X.shape)[0]
-        joint = _Joint(self, X, y, weight, report)
-        moduli = 2.0 * joint.strength * (1.0 if self.factors is None else np.asarray(self.factors, dtype=np.float64))
+        joint = Joint(self, X, y, weight, report)
         solution, self.scale_ = joint.solve(start, getattr(self, "scale_", 0.0) if start is not None else 0.0)
         self.coef_, self.intercept_, self.dual_coef_ = solution.w, solution.intercept, solution.alpha
         self.outliers_ = np.abs(y - X @ self.coef_ - self.intercept_) > self.scale_ * self.epsilon
-        # the intercept depends on sigma, for which there is no bound
-        free = math.inf if self.fit_intercept else 0.0
-        self._bounds = [Bounds(math.sqrt(2.0 * solution.gap), moduli, 2.0, -free, free)]
+        self._regions = [joint.region(joint.w, solution.gap)]
         self._keep([solution])
 
 
-class _Joint:
+class Joint:
     """The problem in w, b and sigma: solves with sigma held, and the joint certificate of the best points that they gave.
 
     All objectives are divided by the sum of the weights.
@@ -165,6 +163,28 @@ class _Joint:
         self.history = History()
         self.primal = self.dual = self.lower = math.nan
         self.upper = math.inf
+        self.null_sigma, self.null = self._null()
+        self.target = self.options["tol"] * self.null
+
+    @property
+    def floor(self) -> float:
+        """The least sigma that is looked at."""
+        return float(FINER * self.target)
+
+    @property
+    def moduli(self) -> Any:
+        """The moduli of strong convexity in the coefficients, of the joint objective."""
+        return 2.0 * self.strength * (1.0 if self.factors is None else np.asarray(self.factors, dtype=np.float64))
+
+    def region(self, w: Array, gap: float) -> Region:
+        """Where the optimal coefficients are; for the intercept, which depends on sigma, there is no bound."""
+        free = math.inf if self.problem.intercept else 0.0
+        return Region(w, Bounds(math.sqrt(2.0 * gap), self.moduli, 2.0, -free, free))
+
+    def objective(self, w: Array, sigma: float) -> tuple[float, float]:
+        """The joint objective, and the allowance for rounding."""
+        point = primal_point(self.held(sigma), w)
+        return sigma + 2.0 / sigma * point.value, 2.0 / sigma * point.doubt + EPS * sigma
 
     def held(self, sigma: float) -> Problem:
         """The problem with sigma held; the joint objective is sigma and 2/sigma times that of this problem."""
@@ -173,18 +193,14 @@ class _Joint:
 
     def solve(self, start: Solution | None, sigma: float) -> tuple[Solution, float]:
         """The best solution found, in the units of the joint objective, and its sigma."""
-        null_sigma, null = self._null()
-        self.null_value = null
-        if null == 0.0:
+        if self.null == 0.0:
             return self._constant(), 0.0
-        self.target = self.options["tol"] * null
-        self.floor = FINER * self.target
-        search, status = _FixedPoint(sigma or null_sigma), None
+        search, status = _FixedPoint(sigma or self.null_sigma), None
         while status is None:
             start = self._solve_held(search.sigma, start)
-            search.respond(max(self._certify(search.sigma, start), self.floor))
+            search.respond(max(self.certify(search.sigma, start), self.floor))
             status = self._status(start.status, search.rounds)
-        return self._solution(status, null), self.scale
+        return self._solution(status, self.null), self.scale
 
     def _constant(self) -> Solution:
         """The solution for targets that are all the same, which sigma = 0 and the intercept reach."""
@@ -206,7 +222,7 @@ class _Joint:
         while search.rounds < 8 and not search.settled:
             sigma = search.sigma
             w = null_weights(self.held(sigma))
-            value = min(value, sigma + 2.0 / sigma * primal_point(self.held(sigma), w).value)
+            value = min(value, self.objective(w, sigma)[0])
             search.respond(max(self._best_scale(w), NEGLIGIBLE * value))
         return search.sigma, value
 
@@ -225,13 +241,12 @@ class _Joint:
         self.passes += solution.passes
         return solution
 
-    def _certify(self, sigma: float, s: Solution) -> float:
-        """Take account of a solution with sigma held, and return the best sigma for its coefficients."""
+    def certify(self, sigma: float, s: Any) -> float:
+        """Take account of coefficients and dual variables with sigma held, and return the best sigma for its coefficients."""
         w = np.append(s.w, s.intercept)
         best = self._best_scale(w)
         for scale in {max(best, self.floor), sigma}:
-            point = primal_point(self.held(scale), w)
-            value, doubt = scale + 2.0 / scale * point.value, 2.0 / scale * point.doubt + EPS * scale
+            value, doubt = self.objective(w, scale)
             if value + doubt < self.upper:
                 self.primal, self.upper = value, value + doubt
                 self.scale, self.w = scale, w
@@ -262,7 +277,7 @@ class _Joint:
         for candidate in tried:
             size = 0.5 * float(problem.share @ candidate**2)
             most = min(1.0, sigma * math.sqrt(0.5 / size) * (1.0 - EPS)) if size > 0.0 else 1.0
-            dual = dual_point(problem, most * candidate, point, self.null_value)
+            dual = dual_point(problem, most * candidate, point, self.null)
             size = 0.5 * float(problem.share @ (dual.scale * dual.alpha) ** 2)
             value = 2.0 / sigma * (dual.value + size)
             lower = value - 2.0 / sigma * (dual.doubt + EPS * size)

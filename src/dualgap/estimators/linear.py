@@ -25,6 +25,7 @@ from dualgap.estimators.base import NOT_NEGATIVE, SHARED_CONSTRAINTS, CertifiedM
 from dualgap.estimators.callbacks import Report
 from dualgap.penalties import Factors, NonNegative, scaled
 from dualgap.problem import column_factors
+from dualgap.regions import certain_classes
 from dualgap.solution import Solution, Status
 
 Array = npt.NDArray[np.float64]
@@ -132,7 +133,8 @@ class Regressor(RegressorMixin, CertifiedModel):  # type: ignore[misc]
         low, high : arrays of shape (n_samples,) or (n_samples, n_targets)
             Bounds, infinite where nothing is known: that needs a penalty with a part in |w|^2.
         """
-        return self._intervals(self._rows(X), self._linear(X))
+        low, high = self._intervals(self._rows(X))
+        return (low, high) if self.coef_.ndim > 1 else (low[:, 0], high[:, 0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,12 +256,12 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
             Bounds, infinite where nothing is known: that needs a penalty with a part in |w|^2, and no intercept for a joint hinge loss. The
             optimal intercepts of a joint loss are those with the sum 0.
         """
-        z = self.decision_function(X)
-        if not self._sees_all():
-            return self._intervals(self._rows(X), z)
-        size = self._joint_distances(X) * (math.sqrt(2.0) if z.ndim == 1 else 1.0)
-        size = size if z.ndim == 1 else size[:, None]
-        return z - size, z + size
+        X = self._rows(X)
+        if len(self.classes_) == 2 and self._sees_all():
+            z, size = self._regions[0].scores(X), math.sqrt(2.0) * self._regions[0].distances(X)
+            return z[:, 1] - z[:, 0] - size, z[:, 1] - z[:, 0] + size
+        low, high = self._intervals(X)
+        return (low, high) if low.shape[1] > 1 else (low[:, 0], high[:, 0])
 
     def decided(self, X: Any) -> Any:
         """Whether the optimal model predicts the same class, as far as the certificate says.
@@ -274,25 +276,11 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
         array of bool of shape (n_samples,)
             True where the prediction of the optimal model is proved to be that of this one.
         """
-        z = self.decision_function(X)
-        if z.ndim == 2 and self._sees_all():
-            second, first = np.partition(z, -2, axis=1)[:, -2:].T
-            return first - second > math.sqrt(2.0) * self._joint_distances(X)
-        low, high = self.decision_bounds(X)
-        if z.ndim == 1:
-            return (low > 0.0) | (high < 0.0)
-        rows, chosen = np.arange(len(z)), np.argmax(z, axis=1)
-        least = low[rows, chosen]
-        high[rows, chosen] = -np.inf
-        return least > np.max(high, axis=1)
+        return certain_classes([[r] for r in self._regions], self._rows(X)) >= 0
 
     def _sees_all(self) -> bool:
         """Whether one problem has all classes."""
         return self._solutions[0].w.ndim == 2
-
-    def _joint_distances(self, X: Any) -> Array:
-        """How far the decision values of the optimal model may be, in the Euclidean norm over classes."""
-        return self._distances(self._rows(X))[:, 0] + self._bounds[0].high
 
     def sparsify(self) -> Self:
         """Convert `coef_` to a sparse matrix.
