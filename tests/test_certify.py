@@ -505,7 +505,7 @@ LABELS = np.where(np.median(Y) < Y, "b", "a")
         (lambda: (1.0, 2.0, 3.0), "loss and penalty must be given for coefficients"),
         (lambda: linear_model.LogisticRegression(), "not fitted|has no attribute"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_certified(model, match):
     with pytest.raises((TypeError, ValueError, AttributeError), match=match):
