@@ -22,6 +22,7 @@ from dualgap.problem import Problem
 from dualgap.solvers.ascent import Ascent
 from dualgap.solvers.prox_sdca import update_rule
 from dualgap.solvers.run import Run, euclidean
+from dualgap.solvers.surrogate import ridge
 
 Array = npt.NDArray[np.float64]
 ALONE, FARTHEST, LITTLE = 3, 1e6, 0.7
@@ -50,8 +51,8 @@ class Shrinking:
 
     def requirement(self, problem: Problem) -> str:
         """What a problem must have that this one has not."""
-        fits = problem.outputs == 0 and hasattr(problem.loss, "dual_step") and problem.penalty.convexity > 0.0
-        return euclidean(problem) if fits else "a scalar loss with an exact step and a strongly convex penalty"
+        fits = problem.outputs == 0 and hasattr(problem.loss, "dual_step")
+        return euclidean(problem) if fits else "a scalar loss with an exact step"
 
     def minimize(self, problem: Problem, run: Run, alpha: Array) -> None:
         """Run from alpha until the run ends."""
@@ -68,7 +69,7 @@ class _Shrinking:
 
     def __init__(self, problem: Problem, run: Run, alpha: Array, memory: int) -> None:
         self.problem, self.run, self.memory = problem, run, memory
-        self.ascent = Ascent(problem, alpha, run)
+        self.ascent = Ascent(problem, alpha, run, ridge=ridge(problem, run))
         self.ascent.settle(np.zeros(problem.shape), 0.0)
         self.ascent.use(update_rule(None, problem.loss, self.ascent.largest_step))
         n, slots = problem.n, max(memory, 1)
