@@ -484,6 +484,7 @@ def test_models_pickle_and_predict():
         (RidgeCV(scoring="r2", rule="1se"), "rule='1se' needs the errors of single rows"),
         (LogisticRegressionCV(Cs=[0.0]), "Cs must be a number of values, or positive ones"),
         (LogisticRegressionCV(penalty="elasticnet"), "l1_ratios must be specified"),
+        (LogisticRegressionCV(refit=False), "refit must be True"),
     ],
     ids=repr,
 )

@@ -80,8 +80,7 @@ class LogisticRegressionCV(ClassifierCV, Probabilistic):
     verbose : bool
         Whether to show how far it has come.
     refit : bool
-        Whether to fit all rows with the C of the best mean score; otherwise the coefficients are the means of those that are best in each
-        fold, as `C_` and `l1_ratio_` are, and their certificate says how far they are from optimal for these.
+        Must be True: all rows are fitted with the C that was chosen. Means of the folds' coefficients have no certificate.
     intercept_scaling : float
         Has no effect: the intercept is not penalized.
     random_state : int, RandomState or None
@@ -200,6 +199,8 @@ class LogisticRegressionCV(ClassifierCV, Probabilistic):
         return model
 
     def _ratios(self) -> list[Any]:
+        if not self.refit:
+            raise ValueError("refit must be True: the means of the folds' coefficients have no certificate, got refit=False")
         if self.penalty in ("l1", "l2"):
             return [1.0 if self.penalty == "l1" else 0.0]
         if self.penalty == "elasticnet" and self.l1_ratios is None:
