@@ -13,8 +13,8 @@ c. A penalty that is not strongly convex has an infinite conjugate outside a set
 d. s alpha for s in [0, 1] is feasible where alpha is, and is the better point while the gap is large. The search for s uses the line
    between phi*(-alpha) and phi*(0), which lies above the conjugate; its result is then evaluated exactly.
 e. The gap carries an allowance for the rounding of the terms: EPS times the sums of their sizes, and times |w| sum_i s_i |phi'| |x_i| and
-   the same with |alpha|, which bound what a relative error in each product does, and for b what each product added to it may lose; beyond
-   the first order, what the smoothness of the loss allows, or its steepest slope where it has kinks.
+   the same with |alpha|, which bound what a relative error in each product does; beyond the first order, what the smoothness of the loss
+   allows, or its steepest slope where it has kinks.
 """
 
 import math
@@ -73,21 +73,20 @@ def primal_point(problem: Problem, w: Array, seen: Seen | None = None) -> Primal
         w = np.append(settled, w[problem.d])
     loss = problem.mean_loss(w) if seen is None else problem.mean_loss_at(seen.z)
     penalty = problem.penalty_value(w)
-    doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty)) + _loss_doubt(problem, w, loss.doubt)
+    doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty)) + _loss_doubt(problem, EPS * float(np.linalg.norm(w)), loss.doubt)
     return PrimalPoint(w, loss.value + penalty, doubt)
 
 
-def _loss_doubt(problem: Problem, w: Array, sensitivity: float) -> float:
-    """What the rounding of the scores does to the mean loss, whose slopes times the sizes of the scores have the mean given.
+def _loss_doubt(problem: Problem, error: float, slope: float) -> float:
+    """What errors of `error` |x_i| in the scores do to the mean loss, whose slopes times |x_i| have the mean given.
 
     To second order; a slope says nothing of what lies behind a kink, and is the largest there is where a loss has kinks.
     """
-    gamma = float(problem.loss.smoothness)
-    size2 = math.fsum(float(problem.share[rows] @ problem.score_sizes(w, rows) ** 2) for rows in problem.blocks())
+    gamma, size2 = float(problem.loss.smoothness), problem.mean_norm2 + 1.0
     if gamma > 0.0:
-        return EPS * (sensitivity + 0.5 * EPS * size2 / gamma)
+        return error * slope + 0.5 * error * error * size2 / gamma
     steepest = float(getattr(problem.loss, "lipschitz", 0.0)) * (2.0 if problem.outputs else 1.0)  # a margin has the errors of two scores
-    return EPS * max(sensitivity, steepest * math.sqrt(size2))
+    return error * max(slope, steepest * math.sqrt(size2))
 
 
 def dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, seen: Seen | None = None, target: float = 0.0) -> DualPoint:

@@ -269,27 +269,9 @@ class Problem:
     def _scores(self, w: Array, rows: slice) -> Array:
         return self._score(w, rows, np.empty((rows.stop - rows.start, *self.shape[1:])))
 
-    def score_sizes(self, w: Array, rows: slice) -> Array:
-        """What rounding moves scores by, in units of `certificate.EPS`: |w| |x_i|, and |b| for each eight entries that are added to it."""
-        slope, free = float(np.linalg.norm(w[: self.d])), float(np.linalg.norm(w[self.d]))
-        sizes: Array = slope * np.sqrt(self.norms2[rows])
-        if free > 0.0:
-            entries = self.d if isinstance(self.X, np.ndarray) else np.diff(self.X.indptr[rows.start : rows.stop + 1])
-            sizes += free * (1.0 + (0.125 * entries if slope > 0.0 else 0.0))
-        return sizes
-
     def mean_loss(self, w: Array) -> Total:
-        """The weighted mean of the loss at w, and its sensitivity to rounding, that of |phi'| times the sizes of the scores."""
-
-        def part(rows: slice) -> tuple[float, float]:
-            sizes = self.score_sizes(w, rows)
-            unit = max(0.1 * float(np.min(sizes)), 1e-100 * float(np.max(sizes)))
-            if unit == 0.0:
-                return self._loss(self._scores(w, rows), rows)[0], 0.0
-            total, sensitivity = self._loss(self._scores(w, rows), rows, (sizes / unit) ** 2)
-            return total, unit * sensitivity
-
-        return Total(*self._summed(part))
+        """The weighted mean of the loss at w."""
+        return Total(*self._summed(lambda rows: self._loss(self._scores(w, rows), rows)))
 
     def mean_loss_at(self, z: Array) -> Total:
         """The same from the scores of all rows."""
@@ -301,9 +283,8 @@ class Problem:
         total, sensitivity = added(parts)
         return total, sensitivity
 
-    def _loss(self, z: Array, rows: slice, sizes2: Array | None = None) -> tuple[float, float]:
-        """The part of a block, and the sensitivity that is the mean of |phi'| sqrt(size^2 + 1); sizes are |x_i| if there are none."""
-        args = (z, self.y[rows], self.share[rows], self.norms2[rows] if sizes2 is None else sizes2)
+    def _loss(self, z: Array, rows: slice) -> tuple[float, float]:
+        args = (z, self.y[rows], self.share[rows], self.norms2[rows])
         total, sensitivity = (
             gap.vector_loss_sum(self.loss, rows.start, *args, np.empty(self.outputs)) if self.outputs else gap.loss_sum(self.loss, *args)
         )
