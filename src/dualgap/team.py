@@ -121,6 +121,7 @@ class _Worker:
     def _work(self) -> None:
         while (job := self.jobs.get()) is not None:
             job()
+            del job  # the arrays of a job do not wait for the next one
 
 
 def _attend(work: Job, first: int, last: int, done: SimpleQueue[BaseException | None]) -> None:

@@ -210,6 +210,18 @@ class Classifier(ClassifierMixin, CertifiedModel):  # type: ignore[misc]
             intercept = [np.broadcast_to(intercept[0] - np.mean(intercept[0]), solutions[0].w.shape[1:])]
         self.coef_, self.intercept_ = by_class([s.w for s in solutions], joint), by_class(intercept, joint)
 
+    def _class_names(self) -> list[str]:
+        return [str(name) for name in self.classes_]
+
+    def _encoded(self, y: Any) -> Any:
+        """The positions of labels in `classes_`, or -1 and +1 where that is what was fitted to."""
+        y = np.asarray(y)
+        strange = y[~np.isin(y, self.classes_)]
+        if strange.size:
+            raise ValueError(f"y_test must hold classes of the fit, {', '.join(self._class_names())}, got {strange[0]}")
+        positions = np.searchsorted(self.classes_, y)
+        return positions if self._sees_all() else 2 * positions - 1
+
     def decision_function(self, X: Any) -> Any:
         """Decision values: above 0 for the second of two classes, one for each class where there are more.
 
