@@ -51,9 +51,7 @@ CHECKED = [
     LinearRegressorCV(alphas=3),
     pytest.param(
         LinearClassifierCV("smooth_hinge", alphas=3),
-        marks=pytest.mark.xfail(
-            strict=True, reason="with class weights of 1e3 and 1e-4, 4 of 15 points of the folds end with a gap as large as at 0"
-        ),
+        marks=pytest.mark.xfail(strict=True, reason="class weights of 1e3 and 1e-4: 4 of 15 points end with the gap they begin with"),
     ),
 ]
 

@@ -29,9 +29,7 @@ VARIANTS = [
     estimators.LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
     pytest.param(
         estimators.LogisticRegression(l1_ratio=0.5, C=0.5),
-        marks=pytest.mark.xfail(
-            strict=True, reason="weights and repeated rows agree to 3e-8, and scikit-learn asks for 1e-9 plus 1e-7 of each"
-        ),
+        marks=pytest.mark.xfail(strict=True, reason="weights and repeated rows agree to 3e-8, not to 1e-9 plus 1e-7 of each"),
     ),
 ]
 # tests/test_cross_validation.py has those with cross-validation, on grids of three strengths

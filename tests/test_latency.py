@@ -20,7 +20,7 @@ def taken():
     [
         ("import dualgap", 1.0),
         ("first fit, machine code on disk", 2.5),
-        ("first fit, nothing on disk", 20.0),
+        ("first fit, nothing on disk", 25.0),
         ("the same fit again", 0.25),
     ],
 )
