@@ -305,6 +305,14 @@ def test_sums_over_a_store_are_those_over_memory(path):
     assert np.array_equal(a, here.transposed(alpha))
 
 
+def test_a_certificate_reads_the_rows_once(path):
+    for intercept in (False, True):
+        run = {"loss": dg.Logistic(), "penalty": dg.L2(1e-4), "intercept": intercept, "solver": dg.ProxSDCA()}
+        s = dg.solve(streamed(path), **run, tol=1e-6)
+        # the first certificate is that of the null model with alpha = 0, which needs no rows
+        assert s.notes[-1] == f"The store was read {s.passes - 1.0:.1f} times."
+
+
 def test_a_pass_visits_each_row_and_only_what_it_was_asked_for(path):
     store = streamed(path)
     problem, _ = make_problem(store, None, dg.Logistic(), dg.L2(1.0))

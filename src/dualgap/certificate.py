@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from dualgap import multiclass
 from dualgap.kernels import gap
-from dualgap.problem import Problem, is_ridge
+from dualgap.problem import Problem, Total, is_ridge
 
 Array = npt.NDArray[np.float64]
 EPS = 4.0 * float(np.finfo(np.float64).eps)
@@ -71,7 +71,11 @@ def primal_point(problem: Problem, w: Array, seen: Seen | None = None) -> Primal
         settled = problem.penalty.settled(w[: problem.d])
         seen = seen if np.array_equal(settled, w[: problem.d]) else None
         w = np.append(settled, w[problem.d])
-    loss = problem.mean_loss(w) if seen is None else problem.mean_loss_at(seen.z)
+    return _primal_point(problem, w, problem.mean_loss(w) if seen is None else problem.mean_loss_at(seen.z))
+
+
+def _primal_point(problem: Problem, w: Array, loss: Total) -> PrimalPoint:
+    """The same from the mean loss there."""
     penalty = problem.penalty_value(w)
     doubt = EPS * (abs(loss.value) + problem.penalty_size(penalty)) + _loss_doubt(problem, EPS * float(np.linalg.norm(w)), loss.doubt)
     return PrimalPoint(w, loss.value + penalty, doubt)
@@ -110,6 +114,29 @@ def _dual_point(problem: Problem, alpha: Array, best: PrimalPoint, null: float, 
         alpha, a = balanced(problem, alpha, problem.transposed_in_blocks if block else problem.transposed)
     else:
         a = seen.a
+    return _best_scaled(problem, alpha, a, best, null, block)
+
+
+def points_in_one_reading(problem: Problem, w: Array, alpha: Array, best: PrimalPoint, null: float) -> tuple[PrimalPoint, DualPoint]:
+    """The primal point at w and the dual one that alpha gives beside it, or beside the best one; rows on disk are read once for both."""
+    if hasattr(problem.penalty, "settled"):
+        w = np.append(problem.penalty.settled(w[: problem.d]), w[problem.d])
+    losses: list[Total] = []
+
+    def transposed(alpha: Array) -> Array:
+        if losses:
+            return problem.transposed(alpha)
+        loss, a = problem.loss_and_transposed(w, alpha)
+        losses.append(loss)
+        return a
+
+    alpha, a = balanced(problem, alpha, transposed)
+    point = _primal_point(problem, w, losses[0])
+    return point, _best_scaled(problem, alpha, a, point if point.value < best.value else best, null, 0)
+
+
+def _best_scaled(problem: Problem, alpha: Array, a: Array, best: PrimalPoint, null: float, block: int) -> DualPoint:
+    """The best point s alpha of a feasible alpha, from its X'(s alpha)/S, of plain sums over blocks of so many rows where that is not 0."""
     relative = EPS * (1.0 + 0.125 * block)
     unheld = problem.unheld
     unbalanced = 0.0

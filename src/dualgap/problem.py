@@ -342,6 +342,10 @@ class Problem:
             a += low[0]
         return a
 
+    def loss_and_transposed(self, w: Array, alpha: Array) -> tuple[Total, Array]:
+        """The mean loss at w and X'(s alpha)/S: what a certificate needs of the rows."""
+        return self.mean_loss(w), self.transposed(alpha)
+
     def dual_points(self, w: Array, out: Array) -> Array:
         """alpha = -phi'(X w + b), the dual point of a primal one."""
 

@@ -78,7 +78,7 @@ class StreamedProblem(Problem):
     def transposed(self, alpha: Array) -> Array:
         """X'(s alpha)/S with the sum of s alpha/S last, from alpha alone and compensated."""
         sums = np.zeros(self.shape), np.zeros(self.shape)
-        for part, rows in self.pieces():
+        for part, rows in self.pieces() if np.any(alpha) else ():
             self._transpose(rows, part, alpha, sums)
         return np.asarray(sums[0] + sums[1])
 

@@ -50,6 +50,11 @@ class ChunkFile:
 
     def next_into(self, buffer: Buffer) -> None:
         """Read the next chunk, check it and put its rows behind those of a buffer."""
+        self.store.decode(*self.read_next(), buffer)
+        self.done()
+
+    def read_next(self) -> tuple[int, npt.NDArray[np.uint8]]:
+        """The next chunk and its bytes, before which the system is told what comes after it."""
         while self.advised < len(self.order) and self.ends[self.advised] <= self.read + ADVISED:
             self._advise("WILLNEED", *self._place(self.advised)[1:])
             self.advised += 1
@@ -62,7 +67,11 @@ class ChunkFile:
                 if not count:
                     raise InputError(self.path, f"ends within chunk {chunk}, after {begin + got:,} bytes")
                 got += count
-        self.store.decode(chunk, raw, buffer)
+        return chunk, raw
+
+    def done(self) -> None:
+        """Go on to the next chunk."""
+        _, begin, length = self._place(self.at)
         if self.store.passing:
             self._advise("DONTNEED", begin, length)
         self.at += 1

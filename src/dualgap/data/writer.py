@@ -260,7 +260,7 @@ def write_arrays(
             if columns is not None and matrix.shape[1] != columns:
                 raise ValueError(f"all pieces must have the {columns} columns of the first, got {matrix.shape[1]}")
             columns = matrix.shape[1]
-            for chunk in _chunks(matrix, target, weight):
+            for chunk in chunks_of(matrix, target, weight):
                 writer.add(chunk)
         writer.finish(columns=columns, first_column=0, names=names)
 
@@ -284,7 +284,7 @@ def _checked(X: Any, y: Any, weight: Any) -> tuple[Any, npt.NDArray[Any] | None,
     return X, *columns
 
 
-def _chunks(X: Any, y: npt.NDArray[Any] | None, weight: npt.NDArray[np.float64] | None) -> Iterator[Chunk]:
+def chunks_of(X: Any, y: npt.NDArray[Any] | None, weight: npt.NDArray[np.float64] | None) -> Iterator[Chunk]:
     """A matrix in chunks whose rows are sorted and have each column once."""
     for start in range(0, X.shape[0], ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)

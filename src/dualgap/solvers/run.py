@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dualgap.certificate import DualPoint, PrimalPoint, Seen, dual_point, primal_point
+from dualgap.certificate import DualPoint, PrimalPoint, Seen, dual_point, points_in_one_reading, primal_point
 from dualgap.problem import Problem, is_ridge
 from dualgap.solution import History, Record, Solution, Status
 
@@ -181,10 +181,13 @@ class Run:
 
         w is kept as it is, so it must not be written to afterwards; alpha is copied. What a solver has `seen` of both is not computed anew.
         """
-        point = self.best if w is self.best.w else primal_point(self.problem, w, seen)
-        if point.value < self.best.value:
-            self.best = point
-        dual = dual_point(self.problem, alpha, self.best, self.null, seen, self.target)
+        if self.problem.resident or w is self.best.w:
+            point = self.best if w is self.best.w else primal_point(self.problem, w, seen)
+            self.best = point if point.value < self.best.value else self.best
+            dual = dual_point(self.problem, alpha, self.best, self.null, seen, self.target)
+        else:
+            point, dual = points_in_one_reading(self.problem, w, alpha, self.best, self.null)
+            self.best = point if point.value < self.best.value else self.best
         self.correlations = dual.a if self.best_dual is None else NONE
         if self.best_dual is None:
             self.best_dual = DualPoint(dual.alpha * dual.scale, 1.0, dual.value, dual.doubt, NONE)
