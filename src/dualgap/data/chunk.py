@@ -55,7 +55,7 @@ def matrix(rows: Entries | npt.NDArray[Any], d: int, first: int) -> Any:
     return sp.csr_array((rows.values, indices, indptr), shape=(len(indptr) - 1, width))[:, :d]
 
 
-def joined_entries(parts: list[Entries], first: int, columns: int | None, dtype: Any) -> sp.csr_array[Any]:
+def joined_entries(parts: list[Entries], first: int, columns: int | None, dtype: Any) -> "sp.csr_array[Any]":
     """One matrix of sparse rows, whose columns count from `first`; the parts are given up one by one, so that memory holds little twice."""
     lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)])
     indptr = np.cumsum(lengths)

@@ -43,7 +43,7 @@ def read_svmlight(
     features: int | None = None,
     first_column: int | None = None,
     dtype: Any = np.float64,
-) -> tuple[sp.csr_array[Any], npt.NDArray[np.float64]]:
+) -> "tuple[sp.csr_array[Any], npt.NDArray[np.float64]]":
     r"""Read files in the format of svmlight and libsvm.
 
     Parameters
