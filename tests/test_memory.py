@@ -1,4 +1,4 @@
-"""What a solve needs beside the matrix: at most 8 (6n + 8d) k bytes, whatever the solver."""
+"""What a solve needs beside the matrix: at most 8 (6n + 8d) k bytes, but for Newton's method, which `auto` takes on the tall data."""
 
 import tracemalloc
 
